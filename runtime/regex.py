@@ -2,7 +2,7 @@
 
 A pattern becomes a program of steps with relative jumps; a match keeps the set of steps that it may
 be at, so that no pattern makes it try again. What RE2 has and this lacks is refused: classes of
-Unicode (\\p) and single bytes (\\C). cinfer/src/kernels/text/regex_parse.c is the same in C.
+Unicode (\\p) and single bytes (\\C). cinfer/src/kernels/strings/regex_parse.c is the same in C.
 """
 
 from __future__ import annotations

@@ -67,14 +67,14 @@ READERS = """
 """.split()
 # ... and those that drive its kernels.
 KERNELS = """
-    test_asserts test_bits_families test_byte_products test_cinfer_math test_conformance
+    test_asserts test_bits_families test_byte_matmuls test_cinfer_math test_conformance
     test_conv_bits test_conv_pairs test_differential test_fourier_bits test_gradients_conv
     test_gradients_image test_gradients_index test_gradients_sampling test_kernel_corners
     test_kernel_graphs test_kernel_lengths test_kernel_limits test_kernel_memory
     test_kernel_refusals test_onnx_import test_onnx_ml test_onnx_training test_onnx_trees
     test_operators test_ops_onnx test_ops_shapes test_ops_values test_optimizers
-    test_parse_example test_pictures test_products test_random_graphs test_recurrent_bits
-    test_rewrite test_rnn test_small_types test_sparse_ops test_texts_standard test_tf_random
+    test_parse_example test_pictures test_fused_matmuls test_random_graphs test_recurrent_bits
+    test_rewrite test_rnn test_small_types test_sparse_ops test_strings_standard test_tf_random
 """.split()
 
 # File, line, column: of the uses of macros from the outside in, the last one inside them.

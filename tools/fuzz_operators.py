@@ -47,8 +47,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # not tools/: a module there has the name of a package in tests/
 sys.path[:1] = [str(ROOT / "tests/support"), str(ROOT / "tests")]
 
-import hostile_runs  # noqa: E402
-from hostile_nodes import INT64, TYPES, Node, cast, seeds  # noqa: E402
+import untrusted_runs  # noqa: E402
+from untrusted_nodes import INT64, TYPES, Node, cast, seeds  # noqa: E402
 
 from graphio.support import errors  # noqa: E402
 
@@ -252,16 +252,16 @@ MUTATIONS = (_attribute, _attribute, _attribute, _shape, _shape, _number, _small
 
 def work(options: argparse.Namespace, nodes: list[Node]) -> None:
     """Runs mutants and tells what comes of them, a line of JSON each; before each the engine."""
-    hostile_runs.prepare(options.native)
+    untrusted_runs.prepare(options.native)
     for index in range(options.first, 1 << 62):
         node = mutant(nodes, options.seed, index)
         results = {}
         for engine in ("runtime", "cinfer"):
             print(json.dumps([index, engine]), flush=True)
-            with hostile_runs.limited():
+            with untrusted_runs.limited():
                 results[engine] = _outcome(engine, node, random.Random(index))
         what, why = _compare(results)
-        wild = hostile_runs.is_wild([*node.inputs, *node.attrs.values()])
+        wild = untrusted_runs.is_wild([*node.inputs, *node.attrs.values()])
         if (node.huge or (what == "differs" and wild)) and what[:8] != "internal":
             # numpy has no such arrays; where numbers overflow depends on the order
             what, why = "", "incomparable"
@@ -275,7 +275,7 @@ def _outcome(engine: str, node: Node, rng: random.Random) -> Any:
     except Exception:
         return None
     run = _runtime if engine == "runtime" else _cinfer
-    return hostile_runs.outcome(lambda: run(data, inputs, rng))
+    return untrusted_runs.outcome(lambda: run(data, inputs, rng))
 
 
 def _runtime(data: bytes, inputs: list[Array], rng: random.Random) -> list[Array]:
@@ -305,7 +305,7 @@ def _cinfer(data: bytes, inputs: list[Array], rng: random.Random) -> list[Array]
 def _compare(results: dict[str, Any]) -> tuple[str, str]:
     if None in results.values():
         return "", "no file"
-    return hostile_runs.compare(results)
+    return untrusted_runs.compare(results)
 
 
 # ---- the parent ----
@@ -352,7 +352,7 @@ def _follow(
     command = [sys.executable, __file__, "--worker", str(pickled), "--first", str(first)]
     command += ["--seed", str(options.seed), "--native", options.native]
     last: tuple[int, str] = (first, "start")
-    for line in hostile_runs.follow(command, options.native, options.preload):
+    for line in untrusted_runs.follow(command, options.native, options.preload):
         if line[0] == "died":
             break
         index, what, *why = line
@@ -364,7 +364,7 @@ def _follow(
     code, output = line[1:]
     if last[1] == "start":
         raise RuntimeError(f"the worker did not start: {output}")
-    what = f"{hostile_runs.death(code)} {last[1]} {code}"
+    what = f"{untrusted_runs.death(code)} {last[1]} {code}"
     _record(report, what, last[0], nodes, options.seed, output, not options.quiet)
     return last[0] + 1
 

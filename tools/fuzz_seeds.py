@@ -29,8 +29,8 @@ sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 import cases  # noqa: E402
 import engines  # noqa: E402
 import fuzz  # noqa: E402
-import hostile_nodes  # noqa: E402
 import make_models  # noqa: E402
+import untrusted_nodes  # noqa: E402
 from conformance import suite  # noqa: E402
 
 import graphio.cinfer  # noqa: E402
@@ -74,7 +74,7 @@ def _write(name: str, seeds: Iterator[bytes]) -> None:
 
 def models() -> Iterator[tuple[bytes, bytes]]:
     """Models, and for each what a run of it is given."""
-    for index, node in enumerate(hostile_nodes.seeds()):
+    for index, node in enumerate(untrusted_nodes.seeds()):
         if index % 2:
             node = dataclasses.replace(node, constant=tuple(range(len(node.inputs))))
         try:
@@ -95,7 +95,7 @@ def models() -> Iterator[tuple[bytes, bytes]]:
 
 
 def _text_rows() -> Iterator[tuple[bytes, list[Any]]]:
-    """Rows of tests/cases with strings, which hostile_nodes leaves out."""
+    """Rows of tests/cases with strings, which untrusted_nodes leaves out."""
     for row in cases.CASES:
         arrays = [x for x in (*row.inputs, *row.outputs) if x is not None]
         if any(x.dtype.kind in "OSU" for x in arrays):

@@ -26,7 +26,7 @@ void ci_file_start(int handle, uint64_t offset, uint64_t bytes);
 #: graphio/cinfer/times.c
 TIMES = """
 typedef struct graphio_step_end { int64_t at; const char *name; size_t length; } graphio_step_end;
-typedef struct graphio_times { size_t count, room; graphio_step_end *ends; } graphio_times;
+typedef struct graphio_times { size_t count, capacity; graphio_step_end *ends; } graphio_times;
 graphio_times *graphio_times_new(void);
 void graphio_times_free(graphio_times *times);
 void graphio_times_note(void *user, const char *name, size_t length);

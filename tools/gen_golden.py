@@ -1,7 +1,7 @@
 """Writes the golden files of a format version, once and for ever.
 
     python tools/gen_golden.py VERSION
-    python tools/gen_golden.py VERSION-panels
+    python tools/gen_golden.py VERSION-packed
     python tools/gen_golden.py VERSION-metrics
 
 A golden file is a model with self-tests: inputs, and the outputs that cinfer gave. golden.json has
@@ -109,7 +109,7 @@ def main() -> int:
         return 2
     folder = ROOT / "tests/golden" / sys.argv[1]
     folder.mkdir()  # fails if it is there: golden files are never written again
-    packed, metrics = (folder.name.endswith(end) for end in ("-panels", "-metrics"))
+    packed, metrics = (folder.name.endswith(end) for end in ("-packed", "-metrics"))
     files = {} if metrics else {name: probe_file(name) for name in sorted(PROBES)}
     if not metrics:
         files["everything"] = container.pack(*schema_samples.everything())

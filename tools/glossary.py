@@ -3,10 +3,7 @@
 python tools/glossary.py                     hits for each rule and top-level folder
 python tools/glossary.py --list README.md    file:line, the words, what to write; or of all files
 python tools/glossary.py --list --rule door  the hits of one rule
-python tools/glossary.py --check             fails on more hits than tools/glossary.json allows
-python tools/glossary.py --write             lowers the counts of tools/glossary.json
-
-The counts only go down: --write raises none, and adds those of rules that the file lacks.
+python tools/glossary.py --check             lists all hits and fails if there is one
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ from __future__ import annotations
 import argparse
 import functools
 import itertools
-import json
 import re
 import subprocess
 import sys
@@ -26,7 +22,6 @@ from pathlib import Path
 from glossary_rules import COMMENTS, DOCSTRINGS, IDENTIFIERS, MARKDOWN, MESSAGES, RULES, Rule
 
 ROOT = Path(__file__).resolve().parent.parent
-COUNTS = ROOT / "tools" / "glossary.json"
 #: generated, quoted, or about the words themselves
 LEFT_OUT = re.compile(
     r".*_pb2\.pyi?$|graphio/__init__\.pyi$|cinfer/src/ci_schema\.h$|docs/(reference/c|command-line)\.md$"
@@ -110,6 +105,12 @@ def pieces_of_markdown(text: str) -> Iterator[tuple[int, str, str]]:
     yield 0, MARKDOWN, FENCED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
+def pieces_of_changelog(text: str) -> Iterator[tuple[int, str, str]]:
+    """The prose of a changelog without what it quotes: some are names that were replaced."""
+    quoted = re.sub(r"`[^`\n]*`", lambda match: " " * len(match[0]), text)
+    return pieces_of_markdown(quoted)
+
+
 def pieces_of_script(text: str) -> Iterator[tuple[int, str, str]]:
     """A makefile or a script, of which commands are few: all of it counts as comments."""
     yield 0, COMMENTS, text
@@ -118,6 +119,7 @@ def pieces_of_script(text: str) -> Iterator[tuple[int, str, str]]:
 READERS: dict[str, Callable[[str], Iterator[tuple[int, str, str]]]] = {
     ".py": lambda text: pieces_of_code(text, PYTHON),
     ".md": pieces_of_markdown,
+    "CHANGELOG.md": pieces_of_changelog,
     **dict.fromkeys(
         (".c", ".h", ".cc", ".hpp", ".def", ".proto"), lambda text: pieces_of_code(text, C)
     ),
@@ -177,54 +179,21 @@ def table(found: list[Hit]) -> str:
     return "\n".join(f"{name:26}" + "".join(f"{cell:>11}" for cell in row) for name, *row in lines)
 
 
-def uncommitted() -> set[str]:
-    """Files that differ from the last commit."""
-    command = ["git", "status", "--short", "--untracked-files=all"]
-    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return {line[3:] for line in listed.splitlines()}
-
-
-def check(found: list[Hit], counts: dict[str, int], changed: set[str]) -> int:
-    """1 where a rule has more hits than its count; lists its hits in the files that changed."""
-    now = Counter(hit.rule.name for hit in found)
-    above = [rule for rule in RULES if now[rule.name] > counts.get(rule.name, 0)]
-    for rule in above:
-        print(
-            f"glossary: '{rule.name}' has {now[rule.name]} hits, at most"
-            f" {counts.get(rule.name, 0)} are allowed. Write: {rule.write}. List them:"
-            f" python tools/glossary.py --list --rule '{rule.name}' PATH",
-            file=sys.stderr,
-        )
-        for hit in found:
-            if hit.rule is rule and hit.path in changed:
-                print(f"  {hit.path}:{hit.line}: '{hit.words}'", file=sys.stderr)
-    return bool(above)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("paths", nargs="*", help="files and folders; by default all")
     parser.add_argument("--rule", help="only this rule")
     parser.add_argument("--list", action="store_true", help="list hits instead of counting them")
-    parser.add_argument("--check", action="store_true", help="compare with tools/glossary.json")
-    parser.add_argument(
-        "--write", action="store_true", help="lower the counts of tools/glossary.json"
-    )
+    parser.add_argument("--check", action="store_true", help="list hits; fail if there are any")
     arguments = parser.parse_args()
     if arguments.rule and arguments.rule not in {rule.name for rule in RULES}:
         parser.error(f"--rule is none of: {', '.join(rule.name for rule in RULES)}")
-    if (arguments.check or arguments.write) and (arguments.paths or arguments.rule):
-        parser.error("--check and --write are of all files and rules")
-    hit = all_hits(arguments.paths)
-    hit = [one for one in hit if arguments.rule in (None, one.rule.name)]
-    counts: dict[str, int] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-    if arguments.write:
-        now = Counter(one.rule.name for one in hit)
-        counts = {r.name: min(now[r.name], counts.get(r.name, now[r.name])) for r in RULES}
-        COUNTS.write_text(json.dumps(counts, indent=2) + "\n")
-    if arguments.check or arguments.write:
-        return check(hit, counts, uncommitted())
-    print("\n".join(map(str, hit)) if arguments.list else table(hit))
+    found = [hit for hit in all_hits(arguments.paths) if arguments.rule in (None, hit.rule.name)]
+    if arguments.check:
+        for hit in found:
+            print(hit, file=sys.stderr)
+        return bool(found)
+    print("\n".join(map(str, found)) if arguments.list else table(found))
     return 0
 
 

@@ -43,7 +43,7 @@ class Rule:
 
 RULES = (
     # ---- values and models ----
-    Rule("texts", r"texts", "strings"),
+    Rule("texts", r"texts", "strings", allowed=(r"get texts",)),  # a method of matplotlib
     Rule(
         "a text",
         r"(an?|one|each|every|any|no) text",
@@ -62,6 +62,8 @@ RULES = (
             r"products? (of|over) (all |its |the |their |these )?(sizes|dimensions|axes)",
             r"products? (of|over) (all |its |the |their |these )?(elements|segments)",
             r"itertools product",
+            r"two products?",  # TwoProduct, the exact product of Dekker
+            r"products? reductions?",
         ),
     ),
     Rule(
@@ -95,7 +97,13 @@ RULES = (
         allowed=(r"(l ?stm|gru|rnn|recurrent) ?cells?", r"cells? (state|clip)", r"rnn cell\w*"),
         files="cinfer/|runtime/",
     ),
-    Rule("rooms", r"rooms?", "package, module; for memory: capacity, buffer (`ci_state_alloc`)"),
+    Rule(
+        "rooms",
+        r"rooms?",
+        "package, module; for memory: capacity, buffer (`ci_state_alloc`)",
+        allowed=(r"ci state room( free)?",),  # deprecated names of cinfer.h
+        files="(?!examples/)",  # one has lists of words
+    ),
     Rule("door", r"doors?", "public API guard, API boundary"),
     Rule(
         "arrows",
@@ -103,6 +111,7 @@ RULES = (
         "dependency, import",
         PROSE,
         (r"pyarrow|apache arrow|arrow's|arrow (table|type|array|file)s?", r"arrow ?heads?"),
+        files="(?!(graphio|tests)/data/)",  # of Apache Arrow
     ),
     Rule(
         "an arrow turns",
@@ -138,8 +147,19 @@ RULES = (
         r"(takes?|took|taken|taking) back",
         "roll back",
     ),
-    Rule("foresee", r"foresee(n|s|ing)?|foresaw", "infer (`ci_infer_outputs`)"),
-    Rule("host ahead", r"host ahead", "`ci_host_peek`", (IDENTIFIERS, MARKDOWN)),
+    Rule(
+        "foresee",
+        r"foresee(n|s|ing)?|foresaw",
+        "infer (`ci_infer_outputs`)",
+        allowed=(r"ci foresee",),  # a deprecated name of cinfer.h
+    ),
+    Rule(
+        "host ahead",
+        r"host ahead",
+        "`ci_host_peek`",
+        (IDENTIFIERS, MARKDOWN),
+        (r"ci host ahead",),  # a deprecated name of cinfer.h
+    ),
     Rule("meter", r"meters?", "progress", files="(?!cinfer/)"),
     Rule(
         "bars",
@@ -159,6 +179,7 @@ RULES = (
         r"(rows|refit|plans)\.c",
         "the module of dynamic shapes; plan_cache.c",
         PROSE,
+        (r"test plans\.c",),
     ),
     Rule("strangers", r"strangers?|hostile", "untrusted input"),
     # ---- grammar ----
@@ -186,7 +207,7 @@ RULES = (
         r"whole",
         "complete, entire",
         PROSE,
-        (r"(as a|on the) whole", r"whole (numbers?|tone)"),
+        (r"(as a|on the) whole", r"whole (numbers?|tone)", r"WHOLE LINE"),
     ),
     Rule("beside", r"beside", "compared with, next to, as well as", PROSE),
     Rule(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 #: files and the lines of them that have the version; a pattern's groups, joined by dots, are it
-PLACES = {
+POSITIONS = {
     "pyproject.toml": r'^version = "(\S+)"$',
     "graphio/support/version.py": r'^graphio_version = "(\S+)"$',
     "graphio/schema/checkpoint_writer.py": r'^PRODUCER = "graphio (\S+)"$',
@@ -35,7 +35,7 @@ KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def found(root: Path, name: str) -> re.Match[str] | None:
-    return re.search(PLACES[name], (root / name).read_text(), re.MULTILINE)
+    return re.search(POSITIONS[name], (root / name).read_text(), re.MULTILINE)
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -45,7 +45,7 @@ def numbers(version: str) -> tuple[int, ...]:
 def version_problems(root: Path) -> Iterator[str]:
     """A line for every file whose version is not the package's."""
     expected = None
-    for name in PLACES:
+    for name in POSITIONS:
         match = found(root, name)
         if match is None:
             yield f"{name}: no version found"
@@ -100,7 +100,7 @@ def problems(root: Path) -> list[str]:
 
 def write(root: Path, version: str, today: str) -> None:
     """Writes the version into every file, and moves the unreleased changes under it."""
-    for name in PLACES:
+    for name in POSITIONS:
         match = found(root, name)
         assert match is not None, name
         text, parts = match.string, numbers(version)

@@ -103,15 +103,16 @@ static void prefix_of(const fuzz_file *files, size_t count, char prefix[256]) {
 }
 
 static void restore(ci_state *state, uint8_t options, const char *prefix) {
-  ci_restore_options wanted = ci_restore_defaults();
-  wanted.verify = (options & OPTION_LAZY) != 0 ? CI_VERIFY_LAZY : CI_VERIFY_FULL;
-  wanted.partial = (options & OPTION_PARTIAL) != 0 ? CI_PARTIAL_MISSING | CI_PARTIAL_DIFFERENT : 0;
+  ci_restore_options requested = ci_restore_defaults();
+  requested.verify = (options & OPTION_LAZY) != 0 ? CI_VERIFY_LAZY : CI_VERIFY_FULL;
+  requested.partial = (options & OPTION_PARTIAL) != 0 ? CI_PARTIAL_MISSING | CI_PARTIAL_DIFFERENT : 0;
   const int variables = ci_variable_count(state);
   const uint64_t digest = look(state);
   ci_restored restored = {.size = sizeof restored};
   ci_error error;
-  const ci_status status = (options & OPTION_LATEST) != 0 ? ci_restore_latest(state, folder, &wanted, &restored, &error)
-                                                          : ci_restore_with(state, prefix, &wanted, &restored, &error);
+  const ci_status status = (options & OPTION_LATEST) != 0
+                               ? ci_restore_latest(state, folder, &requested, &restored, &error)
+                               : ci_restore_with(state, prefix, &requested, &restored, &error);
   fuzz_check_error(status, &error);
   const uint64_t after = look(state);
   if (status != CI_OK)
@@ -120,13 +121,13 @@ static void restore(ci_state *state, uint8_t options, const char *prefix) {
 
 static void save(ci_state *state, uint8_t options) {
   char prefix[sizeof folder + 16];
-  ci_save_options wanted = ci_save_defaults();
-  wanted.step = options;
-  wanted.max_to_keep = (options & OPTION_KEEP) != 0 ? 1 : 0;
+  ci_save_options requested = ci_save_defaults();
+  requested.step = options;
+  requested.max_to_keep = (options & OPTION_KEEP) != 0 ? 1 : 0;
   snprintf(prefix, sizeof prefix, "%s/model-7", folder);
   const uint64_t digest = look(state);
   ci_error error;
-  const ci_status status = ci_save_with(state, NULL, prefix, &wanted, &error);
+  const ci_status status = ci_save_with(state, NULL, prefix, &requested, &error);
   fuzz_check_error(status, &error);
   if (status != CI_OK) return;
   fuzz_require(ci_restore(state, prefix, NULL, &error) == CI_OK,
@@ -144,10 +145,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const size_t count = fuzz_bundle_read(&reader, files);
   const int handle = folder_open();
   folder_fill(handle, files, count);
-  ci_state_options wanted = ci_state_defaults();
-  wanted.allocator = fuzz_allocator(&memory);
+  ci_state_options requested = ci_state_defaults();
+  requested.allocator = fuzz_allocator(&memory);
   ci_state *state = NULL;
-  fuzz_require(ci_state_open(&wanted, &state, NULL) == CI_OK, "a state can be opened");
+  fuzz_require(ci_state_open(&requested, &state, NULL) == CI_OK, "a state can be opened");
   if ((options & OPTION_VARIABLES) != 0) declare(state, "a", (float[4]){before[0], before[1], before[2], before[3]});
   char prefix[256];
   prefix_of(files, count, prefix);

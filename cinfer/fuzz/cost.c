@@ -51,7 +51,7 @@ fold __real_ci_fold, __real_ci_fold_again, __wrap_ci_fold, __wrap_ci_fold_again;
 
 static bool count_apart(fold *real, ci_compiler *compiler, ci_step *step) {
   const uint64_t before = work_blocks;
-  work_places *const map = work_map;
+  work_positions *const map = work_map;
   work_map = NULL;
   const bool folded = real(compiler, step);
   work_map = map;

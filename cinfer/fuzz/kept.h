@@ -21,7 +21,7 @@ typedef struct kept_input {
 typedef enum kept_news { KEPT_NOTHING, KEPT_BETTER, KEPT_LEVEL } kept_news; /* LEVEL: one that no input had */
 
 /* Takes a copy of an input if the blocks that ran in it are worth it. */
-kept_news kept_add(const work_places *places, const uint8_t *data, size_t size, double part);
+kept_news kept_add(const work_positions *positions, const uint8_t *data, size_t size, double part);
 /* One of at most `longest` bytes; NULL: none was found. */
 const kept_input *kept_choose(fuzz_random *random, size_t longest);
 

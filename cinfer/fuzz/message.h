@@ -43,7 +43,7 @@ typedef struct fuzz_span {
 bool fuzz_read_varint(fuzz_span *bytes, uint64_t *value); /* false: there is none */
 uint64_t fuzz_read_number(const uint8_t *at, int bytes);  /* little-endian */
 
-enum { FUZZ_ROOM = 1 << 22, FUZZ_MOST_FIELDS = 1 << 14 };
+enum { FUZZ_BUFFER_BYTES = 1 << 22, FUZZ_MOST_FIELDS = 1 << 14 };
 
 typedef struct fuzz_tree { /* a model and its memory */
   fuzz_field root;
@@ -51,7 +51,7 @@ typedef struct fuzz_tree { /* a model and its memory */
   size_t count;
   size_t used;
   size_t left; /* bytes that may still be added before the model is too long; every change keeps it valid */
-  _Alignas(16) uint8_t room[FUZZ_ROOM];
+  _Alignas(16) uint8_t buffer[FUZZ_BUFFER_BYTES];
 } fuzz_tree;
 
 /* A message alone, and its encoded length; false and 0: it exceeds the capacity. */

@@ -190,15 +190,16 @@ static void tensor_fit(fuzz_tree *tree, fuzz_field *tensor) {
   const int32_t dtype = (int32_t)type->value;
   const size_t item = ci_dtype_size(dtype);
   if (dtype == CI_STRING || item == 0) return;
-  const size_t wanted = ci_dtype_bits(dtype) < 8 ? ci_dtype_packed_bytes(dtype, (size_t)count) : (size_t)count * item;
-  uint8_t *bytes = fuzz_take(tree, wanted);
+  const size_t requested =
+      ci_dtype_bits(dtype) < 8 ? ci_dtype_packed_bytes(dtype, (size_t)count) : (size_t)count * item;
+  uint8_t *bytes = fuzz_take(tree, requested);
   if (bytes == NULL) return;
-  for (size_t i = 0; i < wanted; i++) {
+  for (size_t i = 0; i < requested; i++) {
     bytes[i] = field->length > 0 ? field->data[i % field->length] : 0;
     if (dtype == CI_BOOL) bytes[i] &= 1;
   }
   field->data = bytes;
-  field->length = wanted;
+  field->length = requested;
 }
 
 /* Numbers that a kernel may take for indices, sizes or axes, or bytes of any kind. */
@@ -391,20 +392,20 @@ void fuzz_splice(fuzz_tree *tree, const fuzz_tree *other, fuzz_random *random) {
     splice_node(tree, part, random);
     return;
   }
-  fuzz_field *place = NULL;
-  for (int i = 0; i < 64 && place == NULL; i++) {
+  fuzz_field *position = NULL;
+  for (int i = 0; i < 64 && position == NULL; i++) {
     fuzz_field *field = any_field(tree, random);
-    if (field->kind == part->kind && field->inside == part->inside && field->wire == part->wire) place = field;
+    if (field->kind == part->kind && field->inside == part->inside && field->wire == part->wire) position = field;
   }
-  fuzz_field *copy = place != NULL ? fuzz_copy(tree, part) : NULL;
+  fuzz_field *copy = position != NULL ? fuzz_copy(tree, part) : NULL;
   if (copy == NULL) return;
-  copy->number = place->number;
-  copy->message = place->message;
+  copy->number = position->number;
+  copy->message = position->message;
   if (fuzz_one_in(random, 3)) { /* after it */
-    copy->next = place->next;
-    place->next = copy;
+    copy->next = position->next;
+    position->next = copy;
   } else {
-    copy->next = place->next;
-    *place = *copy;
+    copy->next = position->next;
+    *position = *copy;
   }
 }

@@ -10,7 +10,7 @@
 #include "base/ci_common.h"
 #include "mutate.h"
 
-enum { ENVELOPE = 32, ROOM = 1 << 16 };
+enum { ENVELOPE = 32, BUFFER_BYTES = 1 << 16 };
 enum { INDEX_SHARD = 2, INDEX_VARIABLE = 3, INDEX_META_BYTES = 6, INDEX_META_CRC = 7, INDEX_HEADERS = 13 };
 enum { VARIABLE_SHARD = 4, VARIABLE_OFFSET = 5, VARIABLE_BYTES = 6, VARIABLE_CRC = 7 };
 
@@ -86,20 +86,20 @@ static bool parse_index(fuzz_tree *into, const fuzz_file *file) {
 
 /* With no changes the index is only made right. */
 static void change_index(fuzz_file *files, size_t count, fuzz_file *index, uint32_t changes, fuzz_random *random) {
-  static uint8_t room[ROOM];
+  static uint8_t buffer[BUFFER_BYTES];
   size_t length;
   if (parse_index(&tree, index)) {
     for (; changes > 0; changes--) fuzz_mutate(&tree, random);
     if (!fuzz_one_in(random, 8)) right_index(files, count);
-    length = fuzz_encode_message(&tree, room + ENVELOPE, ROOM - ENVELOPE);
+    length = fuzz_encode_message(&tree, buffer + ENVELOPE, BUFFER_BYTES - ENVELOPE);
   } else {
-    length = index->length - ENVELOPE < ROOM / 2 ? index->length - ENVELOPE : ROOM / 2;
-    memcpy(room + ENVELOPE, index->data + ENVELOPE, length);
-    length = LLVMFuzzerMutate(room + ENVELOPE, length, ROOM - ENVELOPE);
+    length = index->length - ENVELOPE < BUFFER_BYTES / 2 ? index->length - ENVELOPE : BUFFER_BYTES / 2;
+    memcpy(buffer + ENVELOPE, index->data + ENVELOPE, length);
+    length = LLVMFuzzerMutate(buffer + ENVELOPE, length, BUFFER_BYTES - ENVELOPE);
   }
-  index->data = room;
+  index->data = buffer;
   index->length = ENVELOPE + length;
-  seal_index(room, index->length);
+  seal_index(buffer, index->length);
 }
 
 static void change_list(fuzz_file *file, uint8_t *bytes, size_t most) {
@@ -114,17 +114,17 @@ static void change_list(fuzz_file *file, uint8_t *bytes, size_t most) {
 }
 
 static void change_file(fuzz_file *file, fuzz_random *random) {
-  static uint8_t room[ROOM];
-  size_t length = file->length < ROOM / 2 ? file->length : ROOM / 2;
-  if (length > 0) memcpy(room, file->data, length);
+  static uint8_t buffer[BUFFER_BYTES];
+  size_t length = file->length < BUFFER_BYTES / 2 ? file->length : BUFFER_BYTES / 2;
+  if (length > 0) memcpy(buffer, file->data, length);
   const size_t kept = strcmp(file->name, "checkpoint") == 0 && length > 19 && !fuzz_one_in(random, 4) ? 19 : 0;
   uint8_t last[19];
-  memcpy(last, room + length - kept, kept);
-  length = LLVMFuzzerMutate(room, length - kept, ROOM / 2);
-  memcpy(room + length, last, kept);
-  file->data = room;
+  memcpy(last, buffer + length - kept, kept);
+  length = LLVMFuzzerMutate(buffer, length - kept, BUFFER_BYTES / 2);
+  memcpy(buffer + length, last, kept);
+  file->data = buffer;
   file->length = length + kept;
-  if (kept > 0) change_list(file, room, ROOM);
+  if (kept > 0) change_list(file, buffer, BUFFER_BYTES);
 }
 
 static size_t change_bundle(fuzz_file *files, size_t count, fuzz_random *random) {
@@ -151,7 +151,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
   size_t count = fuzz_bundle_read(&reader, files);
   if (fuzz_one_in(&random, 8)) data[0] = (uint8_t)fuzz_below(&random, 256);
   count = change_bundle(files, count, &random);
-  static uint8_t made[8 * ROOM];
+  static uint8_t made[8 * BUFFER_BYTES];
   const size_t length = fuzz_bundle_write(files, count, made, most - 1 < sizeof made ? most - 1 : sizeof made);
   memcpy(data + 1, made, length);
   return 1 + length;
@@ -168,11 +168,11 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
   const fuzz_file *two = &others[fuzz_below(&random, (uint32_t)more)];
   if (is_index(one) && is_index(two) && parse_index(&tree, one) && parse_index(&other, two)) {
     fuzz_splice(&tree, &other, &random);
-    static uint8_t room[ROOM];
+    static uint8_t buffer[BUFFER_BYTES];
     right_index(files, count);
-    one->length = ENVELOPE + fuzz_encode_message(&tree, room + ENVELOPE, ROOM - ENVELOPE);
-    one->data = room;
-    seal_index(room, one->length);
+    one->length = ENVELOPE + fuzz_encode_message(&tree, buffer + ENVELOPE, BUFFER_BYTES - ENVELOPE);
+    one->data = buffer;
+    seal_index(buffer, one->length);
   } else {
     one->data = two->data;
     one->length = two->length;

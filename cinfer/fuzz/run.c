@@ -11,7 +11,7 @@
 
 enum {
   OPTION_COMPARE = 1,
-  OPTION_ROOM = 2,
+  OPTION_CAPACITY = 2,
   OPTION_LAZY = 4,
   OPTION_STATE = 8,
   OPTION_RUNS = 0x30,
@@ -67,7 +67,7 @@ static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
 
 static ci_limits limits_of(uint8_t options) {
   ci_limits limits = {.size = sizeof limits, .max_bytes = 1 << 20, .max_nodes = MOST_NODES, .max_depth = MOST_DEPTH};
-  limits.max_memory = (options & OPTION_ROOM) != 0 ? LARGE_MEMORY : SMALL_MEMORY;
+  limits.max_memory = (options & OPTION_CAPACITY) != 0 ? LARGE_MEMORY : SMALL_MEMORY;
   limits.max_loop_steps = MOST_STEPS;
   return limits;
 }
@@ -82,12 +82,12 @@ static bool play_open(play *p, const uint8_t *file, size_t size, uint8_t choices
   ci_status status = ci_open_memory(file, size, &options, &p->model, &error);
   fuzz_check_error(status, &error);
   if (status == CI_OK) {
-    ci_session_options wanted = ci_session_defaults();
-    wanted.allocator = options.allocator;
-    wanted.limits = options.limits;
-    wanted.host.call = host_call;
-    wanted.threads = (choices & OPTION_THREADS) != 0 && isa == CI_ISA_BEST ? 2 : 1;
-    status = ci_session_open(p->model, NULL, &wanted, &p->session, &error);
+    ci_session_options requested = ci_session_defaults();
+    requested.allocator = options.allocator;
+    requested.limits = options.limits;
+    requested.host.call = host_call;
+    requested.threads = (choices & OPTION_THREADS) != 0 && isa == CI_ISA_BEST ? 2 : 1;
+    status = ci_session_open(p->model, NULL, &requested, &p->session, &error);
     fuzz_check_error(status, &error);
   }
   note(p, status);
@@ -104,11 +104,11 @@ static bool play_are_values(const ci_tensor *value) {
 }
 
 static void play_run(play *p, int signature, ci_tensor *inputs, int input_count) {
-  ci_tensor outputs[MOST_OUTPUTS] = {{0}}, foreseen[MOST_OUTPUTS] = {{0}};
+  ci_tensor outputs[MOST_OUTPUTS] = {{0}}, inferred[MOST_OUTPUTS] = {{0}};
   const int count = ci_output_count(p->model, signature);
   if (count > MOST_OUTPUTS) return;
   ci_error error;
-  const ci_status planned = ci_infer_outputs(p->session, signature, inputs, input_count, foreseen, count, &error);
+  const ci_status planned = ci_infer_outputs(p->session, signature, inputs, input_count, inferred, count, &error);
   fuzz_check_error(planned, &error);
   const ci_status status = ci_run(p->session, signature, inputs, input_count, outputs, count, &error);
   fuzz_check_error(status, &error);
@@ -117,10 +117,10 @@ static void play_run(play *p, int signature, ci_tensor *inputs, int input_count)
   for (int i = 0; i < count && status == CI_OK; i++) {
     p->digest = fuzz_digest(p->digest, &outputs[i]);
     fuzz_require(play_are_values(&outputs[i]), "S10: bools are 0 or 1");
-    if (planned != CI_OK || foreseen[i].rank < 0) continue;
+    if (planned != CI_OK || inferred[i].rank < 0) continue;
     const bool same =
-        foreseen[i].dtype == outputs[i].dtype && foreseen[i].rank == outputs[i].rank &&
-        memcmp(foreseen[i].dims, outputs[i].dims, (size_t)outputs[i].rank * sizeof outputs[i].dims[0]) == 0;
+        inferred[i].dtype == outputs[i].dtype && inferred[i].rank == outputs[i].rank &&
+        memcmp(inferred[i].dims, outputs[i].dims, (size_t)outputs[i].rank * sizeof outputs[i].dims[0]) == 0;
     fuzz_require(same, "a run gives the shapes that were inferred");
   }
 }

@@ -47,7 +47,7 @@ static struct {
   size_t size;
 } current; /* the subject of a finding */
 
-static work_places places;
+static work_positions positions;
 static fuzz_random chance;
 
 bool search_measures(void) { return flags.measure; }
@@ -66,16 +66,16 @@ static void write_input(const char *before, const char *kind, const uint8_t *dat
 }
 
 static int by_runs(const void *a, const void *b) {
-  const uint32_t left = places.runs[*(const uint32_t *)a], right = places.runs[*(const uint32_t *)b];
+  const uint32_t left = positions.runs[*(const uint32_t *)a], right = positions.runs[*(const uint32_t *)b];
   return (left < right) - (left > right);
 }
 
 /* For addr2line. */
 static void show_hottest(void) {
-  qsort(places.seen, places.count, sizeof places.seen[0], by_runs);
-  for (uint32_t i = 0; i < HOTTEST && i < places.count; i++)
-    fprintf(stderr, "%9u times the block before 0x%zx\n", places.runs[places.seen[i]],
-            (size_t)places.block[places.seen[i]]);
+  qsort(positions.seen, positions.count, sizeof positions.seen[0], by_runs);
+  for (uint32_t i = 0; i < HOTTEST && i < positions.count; i++)
+    fprintf(stderr, "%9u times the block before 0x%zx\n", positions.runs[positions.seen[i]],
+            (size_t)positions.block[positions.seen[i]]);
 }
 
 /* Of SIGABRT and SIGSEGV. */
@@ -106,12 +106,12 @@ static uint8_t *read_input(const char *path, size_t *size) {
 /* ---- one input ---- */
 
 static void run_input(const uint8_t *data, size_t size) {
-  for (uint32_t i = 0; i < places.count; i++) places.runs[places.seen[i]] = 0;
-  places.count = 0;
+  for (uint32_t i = 0; i < positions.count; i++) positions.runs[positions.seen[i]] = 0;
+  positions.count = 0;
   current.data = data;
   current.size = size;
   done.tried++;
-  work_map = &places;
+  work_map = &positions;
   (void)LLVMFuzzerTestOneInput(data, size);
   work_map = NULL;
 }
@@ -124,7 +124,7 @@ static void keep_input(const uint8_t *data, size_t size, bool made) {
     done.most = part;
     done.most_size = size;
   }
-  const kept_news news = kept_add(&places, data, size, part); /* one that is only better is not worth a file */
+  const kept_news news = kept_add(&positions, data, size, part); /* one that is only better is not worth a file */
   if (made && news == KEPT_LEVEL && flags.folder != NULL) write_input(flags.folder, "", data, size);
 }
 
@@ -159,24 +159,24 @@ static size_t any_length(void) {
   return length < flags.length ? length : flags.length;
 }
 
-static size_t cross(uint8_t *room, const kept_input *input, size_t longest) {
+static size_t cross(uint8_t *buffer, const kept_input *input, size_t longest) {
   const kept_input *other = kept_choose(&chance, longest);
   if (other == NULL) return 0;
-  return LLVMFuzzerCustomCrossOver(input->data, input->size, other->data, other->size, room, longest,
+  return LLVMFuzzerCustomCrossOver(input->data, input->size, other->data, other->size, buffer, longest,
                                    fuzz_below(&chance, UINT32_MAX));
 }
 
 /* Writes another input, and returns its length; 0: no input was made. */
-static size_t change(uint8_t *room) {
+static size_t change(uint8_t *buffer) {
   const size_t longest = any_length();
   const kept_input *input = kept_choose(&chance, longest);
   if (input == NULL) return 0;
-  if (fuzz_one_in(&chance, 8)) return cross(room, input, longest);
+  if (fuzz_one_in(&chance, 8)) return cross(buffer, input, longest);
   size_t size = input->size;
-  memcpy(room, input->data, size);
+  memcpy(buffer, input->data, size);
   for (uint32_t changes = 1 + fuzz_below(&chance, 3); changes > 0; changes--)
-    size = LLVMFuzzerCustomMutator(room, size, longest, fuzz_below(&chance, UINT32_MAX));
-  return size == input->size && memcmp(room, input->data, size) == 0 ? 0 : size;
+    size = LLVMFuzzerCustomMutator(buffer, size, longest, fuzz_below(&chance, UINT32_MAX));
+  return size == input->size && memcmp(buffer, input->data, size) == 0 ? 0 : size;
 }
 
 static void report(const char *what) {
@@ -185,12 +185,12 @@ static void report(const char *what) {
           (unsigned long long)done.tried, what, kept.blocks, kept.levels, kept.inputs, done.most, done.most_size);
 }
 
-static bool try_one(uint8_t *room) {
-  const size_t size = change(room);
+static bool try_one(uint8_t *buffer) {
+  const size_t size = change(buffer);
   if (size == 0) return true;
   uint8_t *exact = malloc(size);
   if (exact == NULL) return false;
-  memcpy(exact, room, size);
+  memcpy(exact, buffer, size);
   run_input(exact, size);
   keep_input(exact, size, true);
   free(exact);
@@ -198,18 +198,18 @@ static bool try_one(uint8_t *room) {
 }
 
 static int search(void) {
-  uint8_t *room = malloc(flags.length + 1);
+  uint8_t *buffer = malloc(flags.length + 1);
   const time_t started = time(NULL);
-  if (room == NULL || kept_count().inputs == 0) return fprintf(stderr, "there is no input to begin with\n"), 1;
+  if (buffer == NULL || kept_count().inputs == 0) return fprintf(stderr, "there is no input to begin with\n"), 1;
   report("INITED");
   for (uint64_t runs = 0; runs < flags.runs; runs++) {
     if (runs % 64 == 0 && (uint64_t)(time(NULL) - started) >= flags.seconds) break;
-    if (!try_one(room)) return 1;
+    if (!try_one(buffer)) return 1;
     if ((runs & (runs + 1)) == 0 && runs > 1000) report("pulse");
   }
   report("DONE");
   fprintf(stderr, "stat::number_of_executed_units: %llu\n", (unsigned long long)done.tried);
-  free(room);
+  free(buffer);
   return 0;
 }
 

@@ -156,7 +156,7 @@ CI_API void ci_cancel_token_set(ci_cancel_token *token, int32_t cancelled);
  * other than 0 ends the call with CI_CANCELLED. It must not call this library. NULL (default): no interruption. */
 typedef struct ci_interrupt {
   void *user;
-  int32_t (*asked)(void *user);
+  int32_t (*requested)(void *user);
 } ci_interrupt;
 
 /* ---- custom operators ---- */
@@ -307,7 +307,7 @@ typedef struct ci_assignment {
   const ci_tensor *values;
   int variable_count;
   const char *const *generators;
-  const ci_generator *places;
+  const ci_generator *positions;
   int generator_count;
   const uint8_t *given; /* NULL, or by variable: not 0: the value is in memory of ci_state_alloc of its size, which is
                            taken over when all is assigned; no strings */

@@ -86,22 +86,22 @@ template <typename T>
 ci_tensor view(T* data, std::size_t count, const std::vector<std::int64_t>& dims) {
   ci_tensor tensor = {};
   if (dims.size() > CI_MAX_RANK) internal::refuse(CI_INVALID_ARGUMENT, "a tensor has at most 16 dimensions");
-  std::size_t wanted = 1;
+  std::size_t requested = 1;
   for (std::size_t i = 0; i < dims.size(); i++) {
     const auto size = static_cast<std::uint64_t>(dims[i]);
-    if (dims[i] < 0 || (size != 0 && wanted > SIZE_MAX / size)) {
+    if (dims[i] < 0 || (size != 0 && requested > SIZE_MAX / size)) {
       internal::refuse(CI_INVALID_ARGUMENT, "a dimension is negative or too large");
     }
-    wanted *= static_cast<std::size_t>(size);
+    requested *= static_cast<std::size_t>(size);
     tensor.dims[i] = dims[i];
   }
-  if (wanted > count) {
-    internal::refuse(CI_INVALID_ARGUMENT, "the shape has " + std::to_string(wanted) + " elements, the memory " +
+  if (requested > count) {
+    internal::refuse(CI_INVALID_ARGUMENT, "the shape has " + std::to_string(requested) + " elements, the memory " +
                                               std::to_string(count));
   }
   using Element = std::remove_const_t<T>;
   tensor.data = const_cast<Element*>(data);  // inputs are only read
-  tensor.bytes = wanted * sizeof(T);
+  tensor.bytes = requested * sizeof(T);
   tensor.dtype = internal::dtype<Element>::value;
   tensor.rank = static_cast<std::int32_t>(dims.size());
   return tensor;

@@ -84,10 +84,10 @@
 #define CI_PB_TENSOR_CRC32C_WIRE 5
 #define CI_PB_TENSOR_STORED 7
 #define CI_PB_TENSOR_STORED_WIRE 0
-#define CI_PB_TENSOR_PANEL_WIDTH 8
-#define CI_PB_TENSOR_PANEL_WIDTH_WIRE 0
-#define CI_PB_TENSOR_PANEL_AXIS 9
-#define CI_PB_TENSOR_PANEL_AXIS_WIRE 0
+#define CI_PB_TENSOR_PACKED_TILE_WIDTH 8
+#define CI_PB_TENSOR_PACKED_TILE_WIDTH_WIRE 0
+#define CI_PB_TENSOR_PACKED_TILE_AXIS 9
+#define CI_PB_TENSOR_PACKED_TILE_AXIS_WIRE 0
 #define CI_PB_TENSOR_FIELDS(X) \
   X(dtype, 1, 0, ONE) \
   X(dims, 2, 0, PACKED) \
@@ -96,8 +96,8 @@
   X(nbytes, 5, 0, ONE) \
   X(crc32c, 6, 5, ONE) \
   X(stored, 7, 0, ONE) \
-  X(panel_width, 8, 0, ONE) \
-  X(panel_axis, 9, 0, ONE)
+  X(packed_tile_width, 8, 0, ONE) \
+  X(packed_tile_axis, 9, 0, ONE)
 
 #define CI_PB_SOURCE_FILE 1
 #define CI_PB_SOURCE_FILE_WIRE 2

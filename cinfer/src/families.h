@@ -35,7 +35,7 @@
 #define CI_FAMILY_ml (1ULL << 21)           /* decision trees and other classical learners */
 #define CI_FAMILY_algebra (1ULL << 22)      /* einsum, factors of matrices, equations */
 #define CI_FAMILY_sequence (1ULL << 23)     /* sequences and optional values */
-#define CI_FAMILY_text (1ULL << 24)         /* strings */
+#define CI_FAMILY_strings (1ULL << 24)         /* strings */
 #define CI_FAMILY_random (1ULL << 25)
 #define CI_FAMILY_training (1ULL << 26)     /* gradients and steps of optimizers */
 #define CI_FAMILY_checks (1ULL << 27)       /* assertions */
@@ -62,7 +62,7 @@
 #define CI_HAS_CONVOLUTIONS (CI_HAS(convolution) || CI_HAS(training) || CI_HAS(quantization) || CI_HAS(image))
 #define CI_HAS_POOLS (CI_HAS(pooling) || CI_HAS(training))
 #define CI_HAS_SOFTMAX (CI_HAS(activation) || CI_HAS(attention) || CI_HAS(training))
-#define CI_HAS_PRODUCTS                                                                                        \
+#define CI_HAS_GEMM                                                                                            \
   (CI_HAS_CONVOLUTIONS || CI_HAS(linear) || CI_HAS(normalization) || CI_HAS(recurrent) || CI_HAS(attention) || \
    CI_HAS(reduction) || CI_HAS(algebra))
 #endif

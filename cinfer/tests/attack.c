@@ -64,7 +64,7 @@ static void swap(int32_t dtype, uint8_t *data, size_t bytes) {
     }
 }
 
-static void texts(reader *r, uint64_t bytes, ci_tensor *t) {
+static void strings(reader *r, uint64_t bytes, ci_tensor *t) {
   const uint8_t *end = r->at + bytes;
   size_t count = 0;
   ci_string *made = memory((size_t)bytes / 8 * sizeof *made);
@@ -83,7 +83,7 @@ static void read_input(reader *r, ci_tensor *t) {
   for (int i = 0; i < t->rank; i++) t->dims[i] = (int64_t)number(r, 8);
   const uint64_t bytes = number(r, 8);
   if (t->dtype == CI_STRING) {
-    texts(r, bytes, t);
+    strings(r, bytes, t);
     return;
   }
   t->bytes = (size_t)bytes;
@@ -113,12 +113,12 @@ static void run(ci_session *session, ci_model *model, const ci_tensor *inputs, i
   static ci_tensor outputs[MOST_OUTPUTS];
   ci_error error;
   uint64_t hash;
-  const int wanted = ci_output_count(model, 0);
-  if (wanted > MOST_OUTPUTS) die("a model of too many outputs");
+  const int requested = ci_output_count(model, 0);
+  if (requested > MOST_OUTPUTS) die("a model of too many outputs");
   memset(outputs, 0, sizeof outputs);
-  const ci_status status = ci_run(session, 0, inputs, count, outputs, wanted, &error);
+  const ci_status status = ci_run(session, 0, inputs, count, outputs, requested, &error);
   printf(" %d", (int)status);
-  if (status == CI_OK && hashed(outputs, wanted, &hash)) printf(" %016" PRIx64, hash);
+  if (status == CI_OK && hashed(outputs, requested, &hash)) printf(" %016" PRIx64, hash);
   else printf(" -");
 }
 
@@ -158,12 +158,12 @@ static void one(reader *r) {
 int main(int argc, char **argv) {
   FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
   if (file == NULL) die("expected a pack");
-  size_t room = 1 << 20, bytes = 0, got;
-  uint8_t *pack = memory(room);
-  while ((got = fread(pack + bytes, 1, room - bytes, file)) > 0) {
+  size_t buffer = 1 << 20, bytes = 0, got;
+  uint8_t *pack = memory(buffer);
+  while ((got = fread(pack + bytes, 1, buffer - bytes, file)) > 0) {
     bytes += got;
-    if (bytes < room) continue;
-    pack = realloc(pack, room *= 2);
+    if (bytes < buffer) continue;
+    pack = realloc(pack, buffer *= 2);
     if (pack == NULL) die("out of memory");
   }
   fclose(file);

@@ -73,10 +73,10 @@ static inline uint32_t digest_plain(uint32_t crc, const ci_tensor *t) {
   crc = ci_crc32c(crc, &t->dtype, sizeof t->dtype);
   if (t->rank > 0) crc = ci_crc32c(crc, t->dims, (size_t)t->rank * sizeof *t->dims);
   if (t->dtype != CI_STRING) return t->bytes > 0 ? ci_crc32c(crc, t->data, t->bytes) : crc;
-  const ci_string *texts = t->data;
-  for (size_t i = 0; i < t->bytes / sizeof *texts; i++) {
-    crc = ci_crc32c(crc, &texts[i].length, sizeof texts[i].length);
-    if (texts[i].length > 0) crc = ci_crc32c(crc, texts[i].data, texts[i].length);
+  const ci_string *strings = t->data;
+  for (size_t i = 0; i < t->bytes / sizeof *strings; i++) {
+    crc = ci_crc32c(crc, &strings[i].length, sizeof strings[i].length);
+    if (strings[i].length > 0) crc = ci_crc32c(crc, strings[i].data, strings[i].length);
   }
   return crc;
 }

@@ -132,7 +132,7 @@ static const harness_attr *harness_find(const char *name) {
 
 void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) { (void)k, (void)part, (void)bytes; }
 
-const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last) {
+const void *ci_k_packed_tiles(ci_kernel *k, int i, int64_t width, bool last) {
   (void)k, (void)i, (void)width, (void)last;
   return NULL;
 }
@@ -272,9 +272,9 @@ ci_status ci_k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *ran
   return CI_OK;
 }
 int64_t ci_shape_count(const int64_t *dims, int begin, int end) {
-  int64_t product = 1;
-  for (int i = begin; i < end; i++) product *= dims[i];
-  return product;
+  int64_t total = 1;
+  for (int i = begin; i < end; i++) total *= dims[i];
+  return total;
 }
 size_t ci_dtype_size(int32_t dtype) {
   switch (dtype) {

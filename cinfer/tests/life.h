@@ -88,21 +88,21 @@ typedef struct life_values {
   int variables[LIFE_MOST_VARIABLES], variable_count, generator_count;
   ci_tensor values[LIFE_MOST_VARIABLES];
   const char *generators[LIFE_MOST_GENERATORS];
-  ci_generator places[LIFE_MOST_GENERATORS];
+  ci_generator positions[LIFE_MOST_GENERATORS];
 } life_values;
 
 static void *life_copy(const ci_tensor *value) {
   size_t text = 0;
-  const ci_string *texts = value->data;
-  const size_t count = value->dtype == CI_STRING ? value->bytes / sizeof *texts : 0;
-  for (size_t i = 0; i < count; i++) text += texts[i].length;
+  const ci_string *strings = value->data;
+  const size_t count = value->dtype == CI_STRING ? value->bytes / sizeof *strings : 0;
+  for (size_t i = 0; i < count; i++) text += strings[i].length;
   char *copy = malloc(value->bytes + text + 1), *at = copy + value->bytes;
   if (copy == NULL) abort();
   if (value->bytes > 0) memcpy(copy, value->data, value->bytes);
   for (size_t i = 0; i < count; i++) {
-    if (texts[i].length > 0) memcpy(at, texts[i].data, texts[i].length);
+    if (strings[i].length > 0) memcpy(at, strings[i].data, strings[i].length);
     ((ci_string *)(void *)copy)[i].data = at;
-    at += texts[i].length;
+    at += strings[i].length;
   }
   return copy;
 }
@@ -120,7 +120,7 @@ static void life_keep(const ci_state *state, life_values *kept) {
   for (int i = 0; i < ci_generator_count(state); i++) {
     int used = 0;
     kept->generators[i] = ci_generator_name(state, i);
-    if (ci_generator_get(state, i, &kept->places[kept->generator_count], &used) == CI_OK && used)
+    if (ci_generator_get(state, i, &kept->positions[kept->generator_count], &used) == CI_OK && used)
       kept->generators[kept->generator_count++] = kept->generators[i];
   }
 }
@@ -130,7 +130,7 @@ static void life_put_back(life *l, const life_values *kept) {
                                     .values = kept->values,
                                     .variable_count = kept->variable_count,
                                     .generators = kept->generators,
-                                    .places = kept->places,
+                                    .positions = kept->positions,
                                     .generator_count = kept->generator_count};
   CHECK(ci_state_assign(l->state, &assignment, &l->error) == CI_OK);
 }
@@ -138,10 +138,10 @@ static void life_put_back(life *l, const life_values *kept) {
 /* A generator that no run has used has no position that could be restored. */
 static void life_begin_generators(life *l) {
   for (int i = 0; !l->over && i < ci_generator_count(l->state); i++) {
-    ci_generator place = {(uint64_t)i, 1};
+    ci_generator position = {(uint64_t)i, 1};
     int used = 0;
     if (ci_generator_get(l->state, i, NULL, &used) == CI_OK && !used)
-      LIFE_CALL(l, ci_generator_set(l->state, ci_generator_name(l->state, i), &place, &l->error));
+      LIFE_CALL(l, ci_generator_set(l->state, ci_generator_name(l->state, i), &position, &l->error));
   }
 }
 
@@ -206,35 +206,35 @@ static void life_variables(life *l) {
   const ci_info other = {.name = "life/other", .dtype = CI_STRING, .rank = -1};
   const int before = ci_variable_count(l->state);
   int index = -1;
-  void *room = NULL;
+  void *buffer = NULL;
   LIFE_CALL(l, ci_variable_declare(l->state, &info, &index, &l->error));
   LIFE_CALL(l, ci_variable_declare(l->state, &other, NULL, &l->error));
   if (l->over) return;
   CHECK(ci_variable_count(l->state) == before + 2 && ci_variable_index(l->state, "life/other") == before + 1);
   LIFE_CALL(l, ci_variable_forget(l->state, before + 1, &l->error));
   LIFE_CALL(l, ci_variable_set(l->state, index, &value, &l->error));
-  LIFE_CALL(l, ci_state_alloc(l->state, sizeof pair, &room, &l->error));
+  LIFE_CALL(l, ci_state_alloc(l->state, sizeof pair, &buffer, &l->error));
   if (l->over) return;
-  CHECK(ci_variable_count(l->state) == before + 1 && room != NULL);
-  memcpy(room, (float[]){3, 4}, sizeof pair);
-  const ci_tensor given = {room, sizeof pair, CI_FLOAT, 1, {2}};
+  CHECK(ci_variable_count(l->state) == before + 1 && buffer != NULL);
+  memcpy(buffer, (float[]){3, 4}, sizeof pair);
+  const ci_tensor given = {buffer, sizeof pair, CI_FLOAT, 1, {2}};
   const ci_assignment assignment = {.variables = &index,
                                     .values = &given,
                                     .variable_count = 1,
                                     .generators = (const char *[]){"life/dice"},
-                                    .places = &(ci_generator){5, 6},
+                                    .positions = &(ci_generator){5, 6},
                                     .generator_count = 1,
                                     .given = &(uint8_t){1}};
   LIFE_CALL(l, ci_state_assign(l->state, &assignment, &l->error));
-  if (l->over) ci_state_free(l->state, room, sizeof pair);
+  if (l->over) ci_state_free(l->state, buffer, sizeof pair);
   life_gave(l, digest_state(l->state));
 }
 
 static void life_blobs(life *l) {
-  const ci_generator place = {7, 8};
+  const ci_generator position = {7, 8};
   const void *data = NULL;
   size_t bytes = 0;
-  LIFE_CALL(l, ci_generator_set(l->state, "life/coin", &place, &l->error));
+  LIFE_CALL(l, ci_generator_set(l->state, "life/coin", &position, &l->error));
   LIFE_CALL(l, ci_state_set_blob(l->state, "life/blob", "12345", 5, &l->error));
   LIFE_CALL(l, ci_state_set_blob(l->state, "life/blob", "1234", 4, &l->error));
   LIFE_CALL(l, ci_state_set_blob(l->state, "life/gone", "", 0, &l->error));

@@ -115,7 +115,7 @@ def perceptron() -> bytes:
     return container.pack(model, [np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - 0.5])
 
 
-def panels() -> bytes:
+def packed_tiles() -> bytes:
     """Weights in packed tiles: x (n, 4) -> x w (n, 32), and w itself."""
     model, wide = Model(), tensor(FLOAT, None, 32)
     g = model.graph
@@ -416,7 +416,7 @@ def header() -> str:
         "#ifndef CI_TEST_MODELS_H\n#define CI_TEST_MODELS_H\n"
         "/* clang-format off */\n"
         f"{array('model_perceptron', perceptron())}"
-        f"{array('model_panels', panels())}"
+        f"{array('model_packed_tiles', packed_tiles())}"
         f"{array('model_everything', everything())}"
         f"{array('model_sequences', sequences())}"
         f"{array('model_called', called())}"

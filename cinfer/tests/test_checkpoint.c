@@ -223,12 +223,12 @@ static void test_large(void) {
   const char *shard = find_file(".safetensors");
   unsigned char *data = load_file(shard, &size);
   const size_t start = size - sizeof values - 12;
-  static const size_t places[] = {0, (1 << 22) - 1, 1 << 22, 1 << 23, sizeof values - 1};
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    data[start + places[i]] ^= 1;
+  static const size_t positions[] = {0, (1 << 22) - 1, 1 << 22, 1 << 23, sizeof values - 1};
+  for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+    data[start + positions[i]] ^= 1;
     store_file(shard, data, size);
-    refuse("large", places[i]);
-    data[start + places[i]] ^= 1;
+    refuse("large", positions[i]);
+    data[start + positions[i]] ^= 1;
   }
   free(data);
   ci_state_close(state);
@@ -241,36 +241,36 @@ static void test_given(void) {
   ci_state *state = new_state();
   ci_error error;
   ci_tensor view;
-  void *room;
+  void *buffer;
   float one[2] = {1, 2};
   static const char *const text = "text";
   ci_string string = {text, 4};
   give(state, "v", CI_FLOAT, 1, 2, 0, one);
   give(state, "w", CI_FLOAT, 1, 2, 0, one);
   give(state, "s", CI_STRING, 0, 0, 0, &string);
-  CHECK(ci_state_alloc(state, sizeof one, &room, &error) == CI_OK);
-  memcpy(room, one, sizeof one);
+  CHECK(ci_state_alloc(state, sizeof one, &buffer, &error) == CI_OK);
+  memcpy(buffer, one, sizeof one);
   const int variables[] = {ci_variable_index(state, "v"), ci_variable_index(state, "w")};
-  ci_tensor values[] = {{room, sizeof one, CI_FLOAT, 1, {2}}, {one, sizeof one, CI_FLOAT, 1, {3}}};
+  ci_tensor values[] = {{buffer, sizeof one, CI_FLOAT, 1, {2}}, {one, sizeof one, CI_FLOAT, 1, {3}}};
   static const uint8_t given[] = {1, 0};
   ci_assignment all = {.variables = variables, .values = values, .variable_count = 2, .given = given};
   CHECK(ci_state_assign(state, &all, &error) == CI_INVALID_ARGUMENT); /* the second is too short for its shape */
   values[1].dims[0] = 2;
   CHECK(ci_state_assign(state, &all, &error) == CI_OK);
-  CHECK(ci_variable_view(state, variables[0], &view, &error) == CI_OK && view.data == room);
+  CHECK(ci_variable_view(state, variables[0], &view, &error) == CI_OK && view.data == buffer);
   CHECK(ci_variable_view(state, variables[1], &view, &error) == CI_OK && view.data != (void *)one);
   const int strings = ci_variable_index(state, "s");
   const ci_tensor value = {&string, sizeof string, CI_STRING, 0, {0}};
-  ci_assignment texts = {.variables = &strings, .values = &value, .variable_count = 1, .given = given};
-  CHECK(ci_state_assign(state, &texts, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "strings"));
+  ci_assignment string_values = {.variables = &strings, .values = &value, .variable_count = 1, .given = given};
+  CHECK(ci_state_assign(state, &string_values, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "strings"));
   const ci_assignment nothing = {0}, no_values = {.variables = &strings, .variable_count = 1};
-  const ci_assignment no_places = {.generators = &text, .generator_count = 1}, fewer = {.variable_count = -1};
+  const ci_assignment no_positions = {.generators = &text, .generator_count = 1}, fewer = {.variable_count = -1};
   CHECK(ci_state_assign(state, &nothing, &error) == CI_OK);
   CHECK(ci_state_assign(state, &no_values, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
-  CHECK(ci_state_assign(state, &no_places, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
+  CHECK(ci_state_assign(state, &no_positions, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
   CHECK(ci_state_assign(state, &fewer, &error) == CI_INVALID_ARGUMENT && ci_state_assign(state, NULL, &error) != CI_OK);
-  CHECK(ci_state_alloc(state, 100, &room, &error) == CI_OK);
-  ci_state_free(state, room, 100);
+  CHECK(ci_state_alloc(state, 100, &buffer, &error) == CI_OK);
+  ci_state_free(state, buffer, 100);
   ci_state_close(state);
 }
 
@@ -282,15 +282,15 @@ static void test_no_variable_is_given_what_is_no_bool(void) {
   const int index = ci_variable_index(state, "flags");
   const ci_tensor value = {(void *)(uintptr_t)wrong, sizeof wrong, CI_BOOL, 1, {3}};
   ci_error error;
-  void *room;
+  void *buffer;
   CHECK(ci_variable_set(state, index, &value, &error) == CI_INVALID_ARGUMENT);
   CHECK(strstr(error.message, "'flags'") && strstr(error.message, "neither 0 nor 1"));
-  CHECK(ci_state_alloc(state, sizeof wrong, &room, &error) == CI_OK);
-  memcpy(room, wrong, sizeof wrong);
-  const ci_tensor inside = {room, sizeof wrong, CI_BOOL, 1, {3}};
+  CHECK(ci_state_alloc(state, sizeof wrong, &buffer, &error) == CI_OK);
+  memcpy(buffer, wrong, sizeof wrong);
+  const ci_tensor inside = {buffer, sizeof wrong, CI_BOOL, 1, {3}};
   ci_assignment all = {.variables = &index, .values = &inside, .variable_count = 1, .given = (uint8_t[1]){1}};
   CHECK(ci_state_assign(state, &all, &error) == CI_INVALID_ARGUMENT && is_full(state));
-  ci_state_free(state, room, sizeof wrong);
+  ci_state_free(state, buffer, sizeof wrong);
   ci_state_close(state);
 }
 

@@ -59,8 +59,8 @@ static void test_blobs_that_cannot_be_kept_are_refused(void) {
 
 /* Resources that a restore kept are saved again byte by byte, also those that no C program interprets. */
 static void test_resources_pass_through(void) {
-  static const char place[] = "\x08\x02\x10\x2a\x22\x03xyz"; /* an IteratorState that Python has written */
-  const ci_span name = {"train/iterator", 14}, bytes = {place, sizeof place - 1};
+  static const char position[] = "\x08\x02\x10\x2a\x22\x03xyz"; /* an IteratorState that Python has written */
+  const ci_span name = {"train/iterator", 14}, bytes = {position, sizeof position - 1};
   ci_state *state = full_state(), *other = new_state();
   ci_error error;
   size_t size;
@@ -75,11 +75,11 @@ static void test_resources_pass_through(void) {
   CHECK(ci_state_blob_count(other) == 2 && is_blob(other, "config", "bytes") && is_blob(other, "nothing", ""));
   CHECK(ci_save(other, NULL, in_folder("b"), 1, &error) == CI_OK);
   const ci_resource *kept = ci_resources_find(ci_state_resources(other), name);
-  CHECK(kept && kept->bytes == bytes.length && memcmp(kept->data, place, bytes.length) == 0);
+  CHECK(kept && kept->bytes == bytes.length && memcmp(kept->data, position, bytes.length) == 0);
   unsigned char *file = load_file("b.index", &size);
   CHECK(file_holds("b.index", "GIX") && size > 0);
   int found = 0;
-  for (size_t i = 0; i + bytes.length <= size; i++) found += memcmp(file + i, place, bytes.length) == 0;
+  for (size_t i = 0; i + bytes.length <= size; i++) found += memcmp(file + i, position, bytes.length) == 0;
   CHECK(found == 1);
   free(file);
   CHECK(ci_state_remove_blob(other, "train/iterator", &error) == CI_OK);
@@ -107,8 +107,8 @@ static void test_a_generator_and_a_blob_of_one_name(void) {
   ci_state *state = new_state(), *other = new_state();
   const ci_generator generator = {1, 2};
   const char *const names[] = {"new", "dice"};
-  const ci_generator places[] = {generator, generator};
-  const ci_assignment both = {.generators = names, .places = places, .generator_count = 2};
+  const ci_generator positions[] = {generator, generator};
+  const ci_assignment both = {.generators = names, .positions = positions, .generator_count = 2};
   ci_error error;
   blob(state, "dice", "x");
   CHECK(ci_generator_set(state, "dice", &generator, &error) == CI_ALREADY_EXISTS);
@@ -158,28 +158,28 @@ static void test_a_failed_restore_links_no_slot(void) {
 static void test_a_failed_assignment_leaves_no_generator(void) {
   const float value[2] = {1, 2};
   const char *const names[] = {"dice"};
-  const ci_generator places[] = {{1, 2}};
+  const ci_generator positions[] = {{1, 2}};
   meter m = {-1, 0};
   ci_state *state = metered_state(&m);
   const int slot = declare(state, "w", CI_FLOAT, 1, 2, 0);
   const ci_tensor tensor = {(void *)(uintptr_t)value, sizeof value, CI_FLOAT, 1, {2}};
-  const ci_assignment wanted = {.variables = &slot,
-                                .values = &tensor,
-                                .variable_count = 1,
-                                .generators = names,
-                                .places = places,
-                                .generator_count = 1};
+  const ci_assignment requested = {.variables = &slot,
+                                   .values = &tensor,
+                                   .variable_count = 1,
+                                   .generators = names,
+                                   .positions = positions,
+                                   .generator_count = 1};
   ci_error error;
   ci_status status = CI_RESOURCE_EXHAUSTED;
   for (long left = 0; status != CI_OK && left < 100; left++) {
     m.left = left;
-    status = ci_state_assign(state, &wanted, &error);
+    status = ci_state_assign(state, &requested, &error);
     CHECK(ci_generator_count(state) == (status == CI_OK));
   }
   status = CI_RESOURCE_EXHAUSTED;
   for (long left = 0; status != CI_OK && left < 100; left++) {
     m.left = left;
-    status = ci_generator_set(state, "more", places, &error);
+    status = ci_generator_set(state, "more", positions, &error);
     CHECK(ci_generator_count(state) == 1 + (status == CI_OK));
   }
   m.left = -1;

@@ -95,10 +95,10 @@ static void test_damage_is_found_by_whoever_looks(void) {
 }
 
 /* One variable, whose value is in a file. */
-static ci_assignment one_in_file(const int *variable, const ci_tensor *value, const ci_in_file *place,
+static ci_assignment one_in_file(const int *variable, const ci_tensor *value, const ci_in_file *source,
                                  const char *const *path) {
   return (ci_assignment){
-      .variables = variable, .values = value, .variable_count = 1, .in_file = place, .files = path, .file_count = 1};
+      .variables = variable, .values = value, .variable_count = 1, .in_file = source, .files = path, .file_count = 1};
 }
 
 static void test_a_bool_that_is_none_is_damage(void) {
@@ -107,11 +107,11 @@ static void test_a_bool_that_is_none_is_damage(void) {
   ci_error error;
   const int variable = declare(state, "flags", CI_BOOL, 1, 70, 0);
   const ci_tensor value = {.dtype = CI_BOOL, .rank = 1, .dims = {70}};
-  const ci_in_file place = {0, ci_crc32c(0, wrong, sizeof wrong), 0};
+  const ci_in_file source = {0, ci_crc32c(0, wrong, sizeof wrong), 0};
   store_file("a", wrong, sizeof wrong);
   const char *path = in_folder("a");
-  const ci_assignment wanted = one_in_file(&variable, &value, &place, &path);
-  CHECK(ci_state_assign(state, &wanted, &error) == CI_OK);
+  const ci_assignment requested = one_in_file(&variable, &value, &source, &path);
+  CHECK(ci_state_assign(state, &requested, &error) == CI_OK);
   CHECK(view(state, "flags", &error) == CI_DATA_LOSS && names_both(&error, "flags"));
   ci_state_close(state);
   remove_all();
@@ -186,15 +186,15 @@ static ci_status assign_from(ci_state *state, ci_in_file v, ci_in_file w, const 
   const int variables[2] = {ci_variable_index(state, "v"), ci_variable_index(state, "w")};
   const ci_tensor values[2] = {{.dtype = CI_FLOAT, .rank = 1, .dims = {2}},
                                {.dtype = CI_FLOAT, .rank = 1, .dims = {6}}};
-  const ci_in_file places[2] = {v, w};
-  const ci_assignment wanted = {.variables = variables,
-                                .values = values,
-                                .variable_count = 2,
-                                .in_file = places,
-                                .files = &path,
-                                .file_count = 1,
-                                .checkpoint = "of mine"};
-  return ci_state_assign(state, &wanted, error);
+  const ci_in_file sources[2] = {v, w};
+  const ci_assignment requested = {.variables = variables,
+                                   .values = values,
+                                   .variable_count = 2,
+                                   .in_file = sources,
+                                   .files = &path,
+                                   .file_count = 1,
+                                   .checkpoint = "of mine"};
+  return ci_state_assign(state, &requested, error);
 }
 
 static void test_values_are_taken_from_any_file(void) {
@@ -255,32 +255,32 @@ static void test_an_assignment_from_files_may_have_no_memory(void) {
 static void test_a_value_without_elements_lies_anywhere_in_a_file(void) {
   const int variable = 0;
   const ci_tensor value = {.dtype = CI_FLOAT, .rank = 1, .dims = {0}};
-  const ci_in_file place = {0, 0, OTHER_OFFSET};
+  const ci_in_file source = {0, 0, OTHER_OFFSET};
   const char *path = write_numbers();
-  const ci_assignment wanted = one_in_file(&variable, &value, &place, &path);
+  const ci_assignment requested = one_in_file(&variable, &value, &source, &path);
   ci_state *state = new_state();
   ci_error error;
   declare(state, "none", CI_FLOAT, -1, 0, 0);
-  CHECK(ci_state_assign(state, &wanted, &error) == CI_OK && ci_variable_initialized(state, 0));
+  CHECK(ci_state_assign(state, &requested, &error) == CI_OK && ci_variable_initialized(state, 0));
   CHECK(same_bytes(state, "none", pair, 0));
   ci_state_close(state);
   remove_all();
 }
 
-static void test_texts_are_not_taken_from_files(void) {
+static void test_strings_are_not_taken_from_files(void) {
   ci_state *state = new_state();
   ci_error error;
   declare(state, "text", CI_STRING, 0, 0, 0);
   const int variable = 0;
   const ci_tensor value = {.dtype = CI_STRING};
-  const ci_in_file place = {0, 0, 0};
+  const ci_in_file source = {0, 0, 0};
   const char *path = write_numbers();
-  ci_assignment wanted = one_in_file(&variable, &value, &place, NULL);
-  CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT);
-  wanted.files = &path;
-  CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'text'"));
+  ci_assignment requested = one_in_file(&variable, &value, &source, NULL);
+  CHECK(ci_state_assign(state, &requested, &error) == CI_INVALID_ARGUMENT);
+  requested.files = &path;
+  CHECK(ci_state_assign(state, &requested, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'text'"));
   path = "nowhere/numbers";
-  CHECK(ci_state_assign(state, &wanted, &error) == CI_NOT_FOUND && strstr(error.message, "nowhere"));
+  CHECK(ci_state_assign(state, &requested, &error) == CI_NOT_FOUND && strstr(error.message, "nowhere"));
   ci_state_close(state);
   remove_all();
 }
@@ -292,10 +292,10 @@ static void test_packed_numbers_are_not_taken_from_files(void) {
   declare(state, "packed", CI_INT4, 1, 2, 0);
   const int variable = 0;
   const ci_tensor value = {.dtype = CI_INT4, .rank = 1, .dims = {2}};
-  const ci_in_file place = {0, 0, 0};
+  const ci_in_file source = {0, 0, 0};
   const char *path = write_numbers();
-  const ci_assignment wanted = one_in_file(&variable, &value, &place, &path);
-  CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'packed'"));
+  const ci_assignment requested = one_in_file(&variable, &value, &source, &path);
+  CHECK(ci_state_assign(state, &requested, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'packed'"));
   ci_state_close(state);
   remove_all();
 }
@@ -502,7 +502,7 @@ int main(void) {
   test_values_are_taken_from_any_file();
   test_an_assignment_from_files_may_have_no_memory();
   test_a_value_without_elements_lies_anywhere_in_a_file();
-  test_texts_are_not_taken_from_files();
+  test_strings_are_not_taken_from_files();
   test_packed_numbers_are_not_taken_from_files();
   test_no_memory_is_taken_for_the_values();
   test_more_data_files_than_handles();

@@ -118,7 +118,7 @@ static void test_a_list_with_a_wrong_checksum_is_not_read(void) {
   remove_all();
 }
 
-static void test_the_list_is_left_alone_when_asked(void) {
+static void test_the_list_is_left_alone_when_requested(void) {
   ci_save_options options = ci_save_defaults();
   ci_state *state = full_state();
   ci_error error;
@@ -345,7 +345,7 @@ int main(void) {
   test_an_unreadable_list_is_replaced();
   test_what_is_to_be_deleted_is_written_down();
   test_a_list_with_a_wrong_checksum_is_not_read();
-  test_the_list_is_left_alone_when_asked();
+  test_the_list_is_left_alone_when_requested();
   test_a_kill_before_the_first_list();
   test_a_kill_before_a_later_list();
   test_what_nobody_lists_stays();

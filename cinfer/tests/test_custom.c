@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "cinfer.h"
-#include "hostile_plans.h"
+#include "untrusted_plans.h"
 #include "models.h"
 
 typedef enum own_way {
@@ -399,8 +399,8 @@ static ci_status watch_run(void *user, ci_call *call, ci_error *error) {
 
 /* It is run each time, though its inputs are known while planning. */
 static void test_an_operator_may_have_no_outputs(void) {
-  ci_out graph = {0}, message = {0}, tensor = {0}, signature = hostile_signature("-x");
-  ci_out constant = hostile_node("-c", "Constant", 13), watch = hostile_node("-w", "Watch", 1);
+  ci_out graph = {0}, message = {0}, tensor = {0}, signature = untrusted_signature("-x");
+  ci_out constant = untrusted_node("-c", "Constant", 13), watch = untrusted_node("-w", "Watch", 1);
   float seen = 0, x[1] = {1};
   const ci_operator own_watch = {.size = sizeof(ci_operator),
                                  .domain = "com.example",
@@ -418,17 +418,17 @@ static void test_an_operator_may_have_no_outputs(void) {
   ci_tensor input = {x, sizeof x, CI_FLOAT, 1, {1}}, output = {0};
   ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_FLOAT);
   ci_out_field_bytes(&tensor, CI_PB_TENSOR_DATA, (const float[]){2}, 4);
-  hostile_attribute(&constant, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  untrusted_attribute(&constant, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
   ci_out_free(&tensor);
-  hostile_x(&graph);
-  hostile_ends(&graph, CI_PB_GRAPH_NODE, &constant);
-  hostile_text(&watch, CI_PB_NODE_DOMAIN, "com.example");
-  hostile_text(&watch, CI_PB_NODE_INPUT, "-c");
-  hostile_add(&graph, CI_PB_GRAPH_NODE, &watch);
-  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "-w");
-  hostile_add(&message, CI_PB_MODEL_GRAPH, &graph);
-  hostile_add(&message, CI_PB_MODEL_SIGNATURE, &signature);
-  ci_out file = hostile_file(&message);
+  untrusted_x(&graph);
+  untrusted_ends(&graph, CI_PB_GRAPH_NODE, &constant);
+  untrusted_string(&watch, CI_PB_NODE_DOMAIN, "com.example");
+  untrusted_string(&watch, CI_PB_NODE_INPUT, "-c");
+  untrusted_add(&graph, CI_PB_GRAPH_NODE, &watch);
+  untrusted_string(&signature, CI_PB_SIGNATURE_TARGET, "-w");
+  untrusted_add(&message, CI_PB_MODEL_GRAPH, &graph);
+  untrusted_add(&message, CI_PB_MODEL_SIGNATURE, &signature);
+  ci_out file = untrusted_file(&message);
   options.operators = all, options.operator_count = 1;
   CHECK(ci_open_memory(file.data, file.length, &options, &model, NULL) == CI_OK);
   CHECK(ci_session_open(model, NULL, NULL, &session, NULL) == CI_OK);

@@ -114,15 +114,15 @@ static found assign_from_file(void) {
   const uint32_t before = digest_state(state);
   const int variable = 0;
   const ci_tensor value = {.dtype = CI_FLOAT, .rank = 1, .dims = {2}};
-  const ci_in_file place = {0, ci_crc32c(0, in_file, sizeof in_file), IN_FILE_OFFSET};
+  const ci_in_file position = {0, ci_crc32c(0, in_file, sizeof in_file), IN_FILE_OFFSET};
   const char *path = values_path();
-  const ci_assignment wanted = {.variables = &variable,
-                                .values = &value,
-                                .variable_count = 1,
-                                .in_file = &place,
-                                .files = &path,
-                                .file_count = 1};
-  const ci_status status = ci_state_assign(state, &wanted, &error);
+  const ci_assignment requested = {.variables = &variable,
+                                   .values = &value,
+                                   .variable_count = 1,
+                                   .in_file = &position,
+                                   .files = &path,
+                                   .file_count = 1};
+  const ci_status status = ci_state_assign(state, &requested, &error);
   const found f = {status, digest_state(state)};
   CHECK((f.digest == before) == (status != CI_OK));
   ci_state_close(state);
@@ -148,7 +148,7 @@ static bool is_mapped(void) {
   return mapped;
 }
 
-static bool is_told(ci_status status, int reason) {
+static bool is_reported(ci_status status, int reason) {
   if (strstr(error.message, folder) == NULL && strstr(error.message, "'m") == NULL &&
       strstr(error.message, "'checkpoint'") == NULL)
     return false;
@@ -157,7 +157,7 @@ static bool is_told(ci_status status, int reason) {
 
 /* A file that ends too early is damaged, and a damaged checkpoint is not the newest. */
 static bool is_right(const found *f, const found *expected, int reason) {
-  if (f->status != CI_OK) return reason != EINTR && reason != IO_SHIM_HALVES && is_told(f->status, reason);
+  if (f->status != CI_OK) return reason != EINTR && reason != IO_SHIM_HALVES && is_reported(f->status, reason);
   return f->digest == expected->digest || (reason == IO_SHIM_ENDS && f->digest == older);
 }
 
@@ -214,8 +214,8 @@ static void store_values(void) {
 
 /* Two checkpoints with data files of one variable each, strings among them, and a blob. */
 static void store_checkpoints(void) {
-  const ci_string texts[2] = {{"two", 3}, {"words", 5}};
-  const ci_tensor value = {(void *)(uintptr_t)texts, sizeof texts, CI_STRING, 1, {2}};
+  const ci_string strings[2] = {{"two", 3}, {"words", 5}};
+  const ci_tensor value = {(void *)(uintptr_t)strings, sizeof strings, CI_STRING, 1, {2}};
   const ci_info info = {.name = "texts", .dtype = CI_STRING, .rank = -1};
   ci_save_options options = ci_save_defaults();
   ci_model *model = NULL;

@@ -20,11 +20,11 @@ static char folder[64];
 /* Any function: each output of its declared type, unknown dimensions are 2. */
 static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
   static const float ones[2] = {1, 2};
-  static const ci_string texts[2] = {{"one", 3}, {"", 0}};
+  static const ci_string strings[2] = {{"one", 3}, {"", 0}};
   (void)user;
   for (int32_t i = 0; i < call->output_count; i++) {
     const bool text = call->outputs[i].dtype == CI_STRING, one = call->outputs[i].rank == 0;
-    const void *data = text ? (const void *)texts : ones;
+    const void *data = text ? (const void *)strings : ones;
     const size_t item = ci_dtype_size(call->outputs[i].dtype);
     const ci_tensor value = {(void *)(uintptr_t)data, one ? item : 2 * item, call->outputs[i].dtype, !one, {2}};
     const ci_status status = ci_host_give(call, i, &value, error);
@@ -145,10 +145,10 @@ static void memory_models(void) {
     bool lazy, saves;
     long stride;
   } rows[] = {{BYTES(model_perceptron), 12, 1, true, false, 1}, /* more shapes than are kept: some are fitted again */
-              {BYTES(model_perceptron), 2, 2, false, false, 1}, {BYTES(model_everything), 2, 1, false, true, 1},
-              {BYTES(model_sequences), 2, 1, false, false, 1},  {BYTES(model_called), 2, 1, false, false, 1},
-              {BYTES(model_own), 3, 2, false, false, 1},        {BYTES(model_found), 3, 1, false, false, 1},
-              {BYTES(model_panels), 2, 1, true, false, 1},      {BYTES(model_panels), 2, 1, false, true, 1},
+              {BYTES(model_perceptron), 2, 2, false, false, 1},  {BYTES(model_everything), 2, 1, false, true, 1},
+              {BYTES(model_sequences), 2, 1, false, false, 1},   {BYTES(model_called), 2, 1, false, false, 1},
+              {BYTES(model_own), 3, 2, false, false, 1},         {BYTES(model_found), 3, 1, false, false, 1},
+              {BYTES(model_packed_tiles), 2, 1, true, false, 1}, {BYTES(model_packed_tiles), 2, 1, false, true, 1},
               {BYTES(model_found), 70, 1, false, false, 9}}; /* more than a session keeps: the oldest go */
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     life *l = life_of(rows[i].name);
@@ -210,7 +210,7 @@ int main(int argc, char **argv) {
     static const struct {
       const char *name;
       long stride;
-    } folders[] = {{"1.0", 5}, {"1.0-panels", 2}};
+    } folders[] = {{"1.0", 5}, {"1.0-packed", 2}};
     memory_models();
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
       char golden[1024];

@@ -147,7 +147,7 @@ static void test_only_pages_of_the_file_are_forgotten(const char *where) {
   ci_folder_close(&folder);
 }
 
-static void test_read_at_places(const char *where) {
+static void test_read_at_positions(const char *where) {
   char prefix[300], data[8];
   const char *base;
   ci_folder folder;
@@ -235,7 +235,7 @@ static void test_folders_that_cannot_be_synced(const char *where) {
 }
 
 #ifdef __linux__
-static void test_a_full_disk_is_told(void) {
+static void test_a_full_disk_is_reported(void) {
   const ci_folder folder = {.path = (char *)(uintptr_t)"folder/"};
   ci_writer writer = {.folder = &folder, .name = "model", .handle = open("/dev/full", O_WRONLY)};
   ci_error error;
@@ -272,12 +272,12 @@ int main(void) {
   test_write_and_read(where);
   test_an_empty_file_has_nothing_to_map(where);
   test_only_pages_of_the_file_are_forgotten(where);
-  test_read_at_places(where);
+  test_read_at_positions(where);
   test_refusals(where);
   test_what_is_there(where);
   test_folders_that_cannot_be_synced(where);
 #ifdef __linux__
-  test_a_full_disk_is_told();
+  test_a_full_disk_is_reported();
 #endif
   test_times_far_away(where);
   CHECK(rmdir(where) == 0); /* nothing is left over */

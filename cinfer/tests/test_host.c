@@ -71,13 +71,13 @@ static void host_meddle(host *h, ci_error *error) {
   ci_state *state = ci_session_state(h->session);
   const ci_info info = {.name = "new", .dtype = CI_FLOAT};
   const ci_tensor value = {&(float){1}, sizeof(float), CI_FLOAT, 0, {0}};
-  const ci_generator place = {1, 2};
+  const ci_generator position = {1, 2};
   ci_tensor inputs[2] = {{0}}, outputs[5] = {{0}}; /* are not even looked at */
   ci_session *other = NULL;
   h->inner = ci_run(h->session, 0, inputs, 2, outputs, 5, error);
   h->declare = ci_variable_declare(state, &info, NULL, error);
   h->set = ci_variable_set(state, ci_variable_index(state, "old"), &value, error);
-  h->generator = ci_generator_set(state, "dice", &place, error);
+  h->generator = ci_generator_set(state, "dice", &position, error);
   h->open = ci_session_open(h->model, state, NULL, &other, error);
   h->save = ci_save(state, NULL, "half_a_step", 0, error);
 }

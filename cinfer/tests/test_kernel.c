@@ -22,7 +22,7 @@ static ci_session *open_session(ci_model **model) {
 }
 
 /* The MatMul of x and a constant: two inputs, one output. */
-static ci_kernel *find_product(ci_session *session) {
+static ci_kernel *find_matmul(ci_session *session) {
   const ci_plan *plan = session->plans.at[0];
   for (size_t i = 0; i < plan->all_steps.count; i++)
     if (plan->all_steps.at[i]->node->kernel->run == ci_run_matmul) return &plan->all_steps.at[i]->k;
@@ -126,7 +126,7 @@ static void test_parts_cover_everything(ci_kernel *k) {
 int main(void) {
   ci_model *model = NULL;
   ci_session *session = open_session(&model);
-  ci_kernel *k = find_product(session);
+  ci_kernel *k = find_matmul(session);
   CHECK(k != NULL);
   if (k == NULL) return CHECK_END;
   test_outputs_have_limits(k);

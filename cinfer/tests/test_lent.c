@@ -34,11 +34,11 @@ static ci_status lender_run(lender *l, const char *name, const ci_tensor *inputs
 
 /* ---- strings ---- */
 
-static bool text_is(const ci_string *text, const char *wanted) {
-  return text->length == strlen(wanted) && (text->length == 0 || memcmp(text->data, wanted, text->length) == 0);
+static bool text_is(const ci_string *text, const char *requested) {
+  return text->length == strlen(requested) && (text->length == 0 || memcmp(text->data, requested, text->length) == 0);
 }
 
-static void check_texts(const ci_tensor *outputs) {
+static void check_strings(const ci_tensor *outputs) {
   const ci_string *kept = outputs[0].data, *parts = outputs[1].data;
   const ci_tensor *several = outputs[2].data;
   CHECK(outputs[0].dims[0] == 2 && text_is(&kept[0], "alpha beta") && text_is(&kept[1], ""));
@@ -48,7 +48,7 @@ static void check_texts(const ci_tensor *outputs) {
 }
 
 /* Whether the ci_string elements are the session's or the caller's. */
-static void test_texts_outlive_those_of_inputs(void) {
+static void test_strings_outlive_those_of_inputs(void) {
   lender l = lender_open();
   for (int own = 0; own < 2; own++) {
     ci_string kept[2], parts[4], *fed = malloc(2 * sizeof *fed);
@@ -65,12 +65,12 @@ static void test_texts_outlive_those_of_inputs(void) {
     memset(text, 'x', 10);
     free(text);
     free(fed);
-    check_texts(outputs);
+    check_strings(outputs);
   }
   lender_close(&l);
 }
 
-static void test_texts_stay_within_the_limit(void) {
+static void test_strings_stay_within_the_limit(void) {
   ci_session_options options = ci_session_defaults();
   ci_string fed = {"alpha beta", 10};
   const ci_tensor input = {&fed, sizeof fed, CI_STRING, 1, {1}};
@@ -95,7 +95,7 @@ static void test_texts_stay_within_the_limit(void) {
 
 typedef struct numbers {
   int64_t n;
-  float *x, *z, *rooms[4];
+  float *x, *z, *buffers[4];
   ci_tensor inputs[2], outputs[4];
 } numbers;
 
@@ -113,24 +113,24 @@ static void numbers_make(numbers *c, int64_t n) {
 }
 
 /* Gives output o memory: 0 none, 1 its own, 2 that of x, 3 that of z. */
-static void numbers_place(numbers *c, int o, int where) {
+static void numbers_buffer(numbers *c, int o, int where) {
   const size_t bytes = (size_t)c->n * sizeof(float);
-  if (where == 1) c->rooms[o] = aligned_alloc(64, bytes);
-  float *const places[] = {NULL, c->rooms[o], c->x, c->z};
-  c->outputs[o] = (ci_tensor){.data = places[where], .bytes = where == 0 ? 0 : bytes};
+  if (where == 1) c->buffers[o] = aligned_alloc(64, bytes);
+  float *const addresses[] = {NULL, c->buffers[o], c->x, c->z};
+  c->outputs[o] = (ci_tensor){.data = addresses[where], .bytes = where == 0 ? 0 : bytes};
 }
 
 static bool numbers_are_right(const numbers *c) {
   bool right = true;
   for (int64_t i = 0; i < c->n; i++) {
-    const float x = number_of(i, false), z = number_of(i, true), wanted[] = {x + x, x, z, x * z};
-    for (int o = 0; o < 4; o++) right = right && ((const float *)c->outputs[o].data)[i] == wanted[o];
+    const float x = number_of(i, false), z = number_of(i, true), requested[] = {x + x, x, z, x * z};
+    for (int o = 0; o < 4; o++) right = right && ((const float *)c->outputs[o].data)[i] == requested[o];
   }
   return right;
 }
 
 static void numbers_free(numbers *c) {
-  for (int o = 0; o < 4; o++) free(c->rooms[o]);
+  for (int o = 0; o < 4; o++) free(c->buffers[o]);
   free(c->x);
   free(c->z);
 }
@@ -145,7 +145,7 @@ static void test_outputs_may_take_the_memory_of_inputs(void) {
     for (int o = 0; o < 4; o++) taken[way / 2 >> 2 * o & 3]++;
     if (taken[2] > 1 || taken[3] > 1) continue;
     numbers_make(&c, n);
-    for (int o = 0; o < 4; o++) numbers_place(&c, o, way / 2 >> 2 * o & 3);
+    for (int o = 0; o < 4; o++) numbers_buffer(&c, o, way / 2 >> 2 * o & 3);
     CHECK(lender_run(&l, "numbers", c.inputs, c.outputs, NULL) == CI_OK && numbers_are_right(&c));
     numbers_free(&c);
   }
@@ -155,17 +155,17 @@ static void test_outputs_may_take_the_memory_of_inputs(void) {
 /* Its bytes begin in those of x, four numbers later. */
 static void test_an_output_may_meet_its_own_input(void) {
   lender l = lender_open();
-  float *room = malloc((LARGE + 4) * sizeof *room);
+  float *buffer = malloc((LARGE + 4) * sizeof *buffer);
   numbers c;
-  CHECK(room != NULL);
+  CHECK(buffer != NULL);
   numbers_make(&c, LARGE);
-  memcpy(room, c.x, LARGE * sizeof *room);
-  c.inputs[0].data = room;
-  for (int o = 0; o < 4; o++) numbers_place(&c, o, o == 1 ? 0 : 1);
-  c.outputs[1] = (ci_tensor){.data = room + 4, .bytes = LARGE * sizeof *room};
+  memcpy(buffer, c.x, LARGE * sizeof *buffer);
+  c.inputs[0].data = buffer;
+  for (int o = 0; o < 4; o++) numbers_buffer(&c, o, o == 1 ? 0 : 1);
+  c.outputs[1] = (ci_tensor){.data = buffer + 4, .bytes = LARGE * sizeof *buffer};
   CHECK(lender_run(&l, "numbers", c.inputs, c.outputs, NULL) == CI_OK && numbers_are_right(&c));
   numbers_free(&c);
-  free(room);
+  free(buffer);
   lender_close(&l);
 }
 
@@ -210,26 +210,26 @@ static void test_what_is_borrowed_of_the_heap_is_no_input(void) {
 /* Its memory is the caller's: a state that is fed back needs no copy. */
 static void test_outputs_of_ones_own_may_be_fed(void) {
   lender l = lender_open();
-  float *rooms[2] = {aligned_alloc(64, LARGE * sizeof(float)), aligned_alloc(64, LARGE * sizeof(float))};
+  float *buffers[2] = {aligned_alloc(64, LARGE * sizeof(float)), aligned_alloc(64, LARGE * sizeof(float))};
   numbers c;
-  CHECK(rooms[0] != NULL && rooms[1] != NULL);
+  CHECK(buffers[0] != NULL && buffers[1] != NULL);
   numbers_make(&c, LARGE);
   for (int run = 0; run < 4; run++) {
     memset(c.outputs, 0, sizeof c.outputs);
-    c.outputs[0] = (ci_tensor){.data = rooms[run % 2], .bytes = LARGE * sizeof(float)};
+    c.outputs[0] = (ci_tensor){.data = buffers[run % 2], .bytes = LARGE * sizeof(float)};
     CHECK(lender_run(&l, "numbers", c.inputs, c.outputs, NULL) == CI_OK);
     c.inputs[0] = c.outputs[0];
   }
-  CHECK(rooms[1][1] == 16 * number_of(1, false) && rooms[1][0] == 16 * number_of(0, false));
+  CHECK(buffers[1][1] == 16 * number_of(1, false) && buffers[1][0] == 16 * number_of(0, false));
   numbers_free(&c);
-  free(rooms[0]);
-  free(rooms[1]);
+  free(buffers[0]);
+  free(buffers[1]);
   lender_close(&l);
 }
 
 int main(void) {
-  test_texts_outlive_those_of_inputs();
-  test_texts_stay_within_the_limit();
+  test_strings_outlive_those_of_inputs();
+  test_strings_stay_within_the_limit();
   test_outputs_may_take_the_memory_of_inputs();
   test_an_output_may_meet_its_own_input();
   test_what_is_borrowed_is_no_input();

@@ -2,7 +2,7 @@
 #include <pthread.h>
 
 #include "check.h"
-#include "hostile.h"
+#include "untrusted.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
@@ -17,8 +17,8 @@ enum { SMALL_STACK = 4 << 20 }; /* sanitizers make frames larger */
 enum { SMALL_STACK = 96 << 10 }; /* tools/static_analysis.py stack reports less for ci_open */
 #endif
 
-static const hostile_family deep_bodies = {"bodies 16 deep", hostile_deep, CI_OK, false};
-static const hostile_family deep_calls = {"calls 15 deep", hostile_deep_calls, CI_OK, true};
+static const untrusted_family deep_bodies = {"bodies 16 deep", untrusted_deep, CI_OK, false};
+static const untrusted_family deep_calls = {"calls 15 deep", untrusted_deep_calls, CI_OK, true};
 
 static ci_status opened(const ci_out *file, uint32_t max_depth) {
   ci_options options = ci_defaults();
@@ -32,7 +32,7 @@ static ci_status opened(const ci_out *file, uint32_t max_depth) {
 }
 
 static void test_depth(void) {
-  ci_out file = hostile_model(&deep_bodies, 1);
+  ci_out file = untrusted_model(&deep_bodies, 1);
   CHECK(opened(&file, 16) == CI_OK);
   CHECK(opened(&file, 0) == CI_OK); /* the default is 16 */
   CHECK(opened(&file, 15) == CI_RESOURCE_EXHAUSTED);
@@ -41,7 +41,7 @@ static void test_depth(void) {
 }
 
 static void *open_deepest(void *argument) {
-  ci_out bodies = hostile_model(&deep_bodies, 100), calls = hostile_model(&deep_calls, 1);
+  ci_out bodies = untrusted_model(&deep_bodies, 100), calls = untrusted_model(&deep_calls, 1);
   (void)argument;
   CHECK(opened(&bodies, 0) == CI_OK);
   CHECK(opened(&calls, 0) == CI_OK);

@@ -10,7 +10,7 @@
 
 #include "../src/simd/isa.h"
 #include "../src/simd/linear/isa_linear.h"
-#include "../src/kernels/linear/product.h"
+#include "../src/kernels/linear/gemm.h"
 
 static long checks, failures;
 static uint32_t seed = 12345;
@@ -40,13 +40,13 @@ static float *floats(int64_t n, int special) { /* one element off any alignment 
   return p;
 }
 
-static void compare(const char *what, const char *isa, const float *found, const float *wanted, int64_t n) {
+static void compare(const char *what, const char *isa, const float *found, const float *requested, int64_t n) {
   checks++;
   for (int64_t i = 0; i < n; i++) {
-    if (isnan(wanted[i]) ? isnan(found[i]) : memcmp(&found[i], &wanted[i], sizeof *found) == 0) continue;
+    if (isnan(requested[i]) ? isnan(found[i]) : memcmp(&found[i], &requested[i], sizeof *found) == 0) continue;
     if (++failures < 20) {
       printf("%s on %s: element %lld of %lld is %a, the definition gives %a\n", what, isa, (long long)i, (long long)n,
-             (double)found[i], (double)wanted[i]);
+             (double)found[i], (double)requested[i]);
     }
     return;
   }
@@ -88,8 +88,8 @@ static float define_column(const float *a, ptrdiff_t a_k, const float *b, ptrdif
   return total;
 }
 
-static void define_product(const float *a, ptrdiff_t a_m, ptrdiff_t a_k, const float *b, ptrdiff_t b_k, ptrdiff_t b_n,
-                           float *c, ptrdiff_t c_m, int64_t M, int64_t N, int64_t K) {
+static void define_matmul(const float *a, ptrdiff_t a_m, ptrdiff_t a_k, const float *b, ptrdiff_t b_k, ptrdiff_t b_n,
+                          float *c, ptrdiff_t c_m, int64_t M, int64_t N, int64_t K) {
   const bool dots = N == 1 || (N < 8 && K >= 32 * N);
   for (int64_t m = 0; m < M; m++) {
     for (int64_t n = 0; n < N; n++) {
@@ -103,31 +103,33 @@ static void define_product(const float *a, ptrdiff_t a_m, ptrdiff_t a_k, const f
 
 /* ---- matrix multiplication ---- */
 
-static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t K, int special) {
-  float *a = floats(M * K, special), *b = floats(K * N, special), *wanted = floats(M * N, 0), *found = floats(M * N, 0);
+static void test_gemm_forms(const struct ci_isa *isa, int64_t M, int64_t N, int64_t K, int special) {
+  float *a = floats(M * K, special), *b = floats(K * N, special), *requested = floats(M * N, 0),
+        *found = floats(M * N, 0);
   float *copy_a = floats(M * K, 1), *copy_b = floats(K * N, 1);
   char what[80];
   ci_matmul p;
   if (!ci_matmul_rule(&p, CI_FLOAT, N, K)) exit(2);
-  const size_t packed = ci_matmul_panel_bytes(&p, isa), room = ci_round_up(packed + 1, 64);
-  char *const block = aligned_alloc(64, room);
+  const size_t packed = ci_matmul_packed_tile_bytes(&p, isa), buffer = ci_round_up(packed + 1, 64);
+  char *const block = aligned_alloc(64, buffer);
   if (block == NULL) exit(2);
-  float *panels = (float *)(void *)(block + (room - packed) / 16 * 16); /* nothing after them may be read */
+  float *packed_tiles = (float *)(void *)(block + (buffer - packed) / 16 * 16); /* nothing after them may be read */
   for (int form = 0; form < 8; form++) { /* a transposed, b transposed, b in packed tiles */
-    const int turned = form & 3;
-    const ci_operand A = turned & 1 ? (ci_operand){a + 1, 1, (ptrdiff_t)M} : (ci_operand){a + 1, (ptrdiff_t)K, 1};
-    const ci_operand B = turned & 2 ? (ci_operand){b + 1, 1, (ptrdiff_t)K} : (ci_operand){b + 1, (ptrdiff_t)N, 1};
-    define_product(a + 1, A.row, A.col, b + 1, B.row, B.col, wanted, (ptrdiff_t)N, M, N, K);
-    const bool in_panels = form >= 4;
-    if (in_panels && packed == 0) continue;
+    const int transposed = form & 3;
+    const ci_operand A = transposed & 1 ? (ci_operand){a + 1, 1, (ptrdiff_t)M} : (ci_operand){a + 1, (ptrdiff_t)K, 1};
+    const ci_operand B = transposed & 2 ? (ci_operand){b + 1, 1, (ptrdiff_t)K} : (ci_operand){b + 1, (ptrdiff_t)N, 1};
+    define_matmul(a + 1, A.row, A.col, b + 1, B.row, B.col, requested, (ptrdiff_t)N, M, N, K);
+    const bool in_packed_tiles = form >= 4;
+    if (in_packed_tiles && packed == 0) continue;
     const ci_operand pa = ci_matmul_pack_a(&p, M, A, copy_a);
-    const ci_operand pb = in_panels ? ci_matmul_pack_panels(&p, isa, B, panels) : ci_matmul_pack_b(&p, B, copy_b);
+    const ci_operand pb =
+        in_packed_tiles ? ci_matmul_pack_tiles(&p, isa, B, packed_tiles) : ci_matmul_pack_b(&p, B, copy_b);
     for (int64_t step = 1; step <= M + 3; step = step == 1 ? 3 : M + step) { /* rows one by one, in threes, all */
       memset(found, 0xff, (size_t)(M * N) * sizeof *found);
       for (int64_t m = 0; m < M; m += step) {
         const ci_matmul_part part = {.a = {(const float *)pa.data + m * pa.row, pa.row, pa.col},
                                      .b = pb,
-                                     .panels = in_panels,
+                                     .packed_tiles = in_packed_tiles,
                                      .c = found + m * N,
                                      .c_row = (ptrdiff_t)N,
                                      .m = M - m < step ? M - m : step,
@@ -137,23 +139,23 @@ static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t
       }
       snprintf(what, sizeof what, "MatMul %lldx%lldx%lld, form %d, %lld rows", (long long)M, (long long)K, (long long)N,
                form, (long long)step);
-      compare(what, isa->name, found, wanted, M * N);
+      compare(what, isa->name, found, requested, M * N);
     }
   }
-  free(a), free(b), free(wanted), free(found), free(copy_a), free(copy_b), free(block);
+  free(a), free(b), free(requested), free(found), free(copy_a), free(copy_b), free(block);
 }
 
-static void test_products(const struct ci_isa *isa) {
+static void test_all_gemms(const struct ci_isa *isa) {
   static const int64_t columns[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 20, 31, 32, 33, 37, 47, 64, 65, 100, 129};
   static const int64_t depths[] = {0, 1, 2, 15, 16, 17, 31, 40, 64, 65, 100, 255, 256, 257, 300, 513, 1000};
   static const int64_t rows[] = {1, 2, 3, 4, 6, 7, 13, 15, 29};
-  test_product(isa, 1, 1300, 270, 1);
-  test_product(isa, 2, 301, 513, 0);
-  for (int64_t few = 1; few <= 5; few++) test_product(isa, 63 + few, 16 * few + few, 256 + few, (int)(few & 1));
+  test_gemm_forms(isa, 1, 1300, 270, 1);
+  test_gemm_forms(isa, 2, 301, 513, 0);
+  for (int64_t few = 1; few <= 5; few++) test_gemm_forms(isa, 63 + few, 16 * few + few, 256 + few, (int)(few & 1));
   for (size_t n = 0; n < sizeof columns / sizeof *columns; n++) {
     for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
       const size_t count = depths[k] > 300 ? 3 : sizeof rows / sizeof *rows;
-      for (size_t m = 0; m < count; m++) test_product(isa, rows[(m + n) % 9], columns[n], depths[k], (int)(m & 1));
+      for (size_t m = 0; m < count; m++) test_gemm_forms(isa, rows[(m + n) % 9], columns[n], depths[k], (int)(m & 1));
     }
   }
 }
@@ -161,7 +163,7 @@ static void test_products(const struct ci_isa *isa) {
 /* MatMul with batches, on several threads: a (2, 3, M, K), b (3, K, N) or (K, N). */
 static void test_matmul(const struct ci_isa *isa, int threads, int64_t M, int64_t N, int64_t K, bool batched,
                         bool constant) {
-  float *a = floats(6 * M * K, 0), *b = floats(3 * K * N, 0), *wanted = floats(6 * M * N, 0);
+  float *a = floats(6 * M * K, 0), *b = floats(3 * K * N, 0), *requested = floats(6 * M * N, 0);
   const int64_t a_dims[4] = {2, 3, M, K}, b_dims[3] = {3, K, N};
   harness h;
   harness_start(&h, isa, threads);
@@ -169,21 +171,21 @@ static void test_matmul(const struct ci_isa *isa, int threads, int64_t M, int64_
   harness_input(&h, CI_FLOAT, batched ? 3 : 2, batched ? b_dims : b_dims + 1, b);
   h.constants = constant ? 2 : 0;
   for (int i = 0; i < 6; i++) {
-    define_product(a + i * M * K, (ptrdiff_t)K, 1, b + (batched ? i % 3 : 0) * K * N, (ptrdiff_t)N, 1,
-                   wanted + i * M * N, (ptrdiff_t)N, M, N, K);
+    define_matmul(a + i * M * K, (ptrdiff_t)K, 1, b + (batched ? i % 3 : 0) * K * N, (ptrdiff_t)N, 1,
+                  requested + i * M * N, (ptrdiff_t)N, M, N, K);
   }
   if (harness_run(&h, 1, ci_prepare_matmul, ci_run_matmul) != CI_OK) {
     printf("MatMul: %s\n", h.error.message);
     failures++;
   } else {
-    compare("MatMul", isa->name, h.out[0].data, wanted, 6 * M * N);
+    compare("MatMul", isa->name, h.out[0].data, requested, 6 * M * N);
   }
   harness_end(&h);
-  free(a), free(b), free(wanted);
+  free(a), free(b), free(requested);
 }
 
 static void test_gemm(const struct ci_isa *isa, int threads, int64_t M, int64_t N, int64_t K, int form) {
-  float *a = floats(M * K, 0), *b = floats(K * N, 0), *c = floats(M * N, 0), *wanted = floats(M * N, 0);
+  float *a = floats(M * K, 0), *b = floats(K * N, 0), *c = floats(M * N, 0), *requested = floats(M * N, 0);
   const float alpha = form & 4 ? 0.3f : 1.0f, beta = form & 8 ? -1.7f : 1.0f;
   const int64_t a_dims[2] = {form & 1 ? K : M, form & 1 ? M : K}, b_dims[2] = {form & 2 ? N : K, form & 2 ? K : N};
   const int64_t c_dims[2] = {form & 4 ? M : 1, N};
@@ -197,20 +199,20 @@ static void test_gemm(const struct ci_isa *isa, int threads, int64_t M, int64_t 
   harness_int(&h, "transB", form >> 1 & 1);
   harness_float(&h, "alpha", (double)alpha);
   harness_float(&h, "beta", (double)beta);
-  define_product(a, form & 1 ? 1 : (ptrdiff_t)K, form & 1 ? (ptrdiff_t)M : 1, b, form & 2 ? 1 : (ptrdiff_t)N,
-                 form & 2 ? (ptrdiff_t)K : 1, wanted, (ptrdiff_t)N, M, N, K);
+  define_matmul(a, form & 1 ? 1 : (ptrdiff_t)K, form & 1 ? (ptrdiff_t)M : 1, b, form & 2 ? 1 : (ptrdiff_t)N,
+                form & 2 ? (ptrdiff_t)K : 1, requested, (ptrdiff_t)N, M, N, K);
   for (int64_t i = 0; i < M * N; i++) {
-    const float added = c[form & 4 ? i : i % N], scaled = alpha == 1.0f ? wanted[i] : alpha * wanted[i];
-    wanted[i] = beta == 1.0f ? scaled + added : fmaf(beta, added, scaled);
+    const float added = c[form & 4 ? i : i % N], scaled = alpha == 1.0f ? requested[i] : alpha * requested[i];
+    requested[i] = beta == 1.0f ? scaled + added : fmaf(beta, added, scaled);
   }
   if (harness_run(&h, 1, ci_prepare_gemm, ci_run_matmul) != CI_OK) {
     printf("Gemm: %s\n", h.error.message);
     failures++;
   } else {
-    compare("Gemm", isa->name, h.out[0].data, wanted, M * N);
+    compare("Gemm", isa->name, h.out[0].data, requested, M * N);
   }
   harness_end(&h);
-  free(a), free(b), free(c), free(wanted);
+  free(a), free(b), free(c), free(requested);
 }
 
 /* ---- convolutions ---- */
@@ -224,7 +226,7 @@ static int64_t conv_size(int64_t size, int64_t before, int64_t after, int64_t k,
 }
 
 /* The image's index of tap (i, j) of output (y, x), or -1 in the padding. */
-static int64_t conv_place(const struct conv_case *t, int64_t image, int64_t y, int64_t x, int64_t i, int64_t j) {
+static int64_t conv_position(const struct conv_case *t, int64_t image, int64_t y, int64_t x, int64_t i, int64_t j) {
   const int64_t iy = y * t->stride - t->top + i * t->dilation, ix = x * t->stride - t->left + j * t->dilation;
   if (iy < 0 || iy >= t->h || ix < 0 || ix >= t->w) return -1;
   return (image * t->h + iy) * t->w + ix;
@@ -236,8 +238,8 @@ static float *conv_patches(const struct conv_case *t, const float *x, int64_t oh
   float *patches = floats(t->n * oh * ow * taps * ic, 0), *to = patches;
   for (int64_t p = 0; p < t->n * oh * ow; p++) {
     for (int64_t tap = 0; tap < taps; tap++) {
-      const int64_t place = conv_place(t, p / (oh * ow), p / ow % oh, p % ow, tap / t->kw, tap % t->kw);
-      for (int64_t c = 0; c < ic; c++) *to++ = place < 0 ? 0.0f : x[place * t->c + group * ic + c];
+      const int64_t position = conv_position(t, p / (oh * ow), p / ow % oh, p % ow, tap / t->kw, tap % t->kw);
+      for (int64_t c = 0; c < ic; c++) *to++ = position < 0 ? 0.0f : x[position * t->c + group * ic + c];
     }
   }
   return patches;
@@ -253,12 +255,12 @@ static void conv_attributes(harness *h, const struct conv_case *t) {
 }
 
 static void conv_check(harness *h, const char *what, ci_status (*prepare)(ci_kernel *), ci_status (*run)(ci_kernel *),
-                       const float *wanted, int64_t count) {
+                       const float *requested, int64_t count) {
   if (harness_run(h, 1, prepare, run) != CI_OK || h->out[0].count != count) {
     printf("%s: %s\n", what, h->error.message);
     failures++;
   } else {
-    compare(what, h->k.isa->name, h->out[0].data, wanted, count);
+    compare(what, h->k.isa->name, h->out[0].data, requested, count);
   }
   harness_end(h);
 }
@@ -280,18 +282,18 @@ static void define_conv(const struct conv_case *t, const float *x, const float *
             define_column(patches + tap, (ptrdiff_t)taps, dy + g, (ptrdiff_t)t->m, pixels, define_block(pixels, t->m));
       }
     } else {
-      define_product(patches, (ptrdiff_t)depth, 1, w + g * oc, (ptrdiff_t)t->m, 1, y + g * oc, (ptrdiff_t)t->m, pixels,
-                     oc, depth);
-      define_product(patches, 1, (ptrdiff_t)depth, dy + g * oc, (ptrdiff_t)t->m, 1, dw + g * oc, (ptrdiff_t)t->m, depth,
-                     oc, pixels);
+      define_matmul(patches, (ptrdiff_t)depth, 1, w + g * oc, (ptrdiff_t)t->m, 1, y + g * oc, (ptrdiff_t)t->m, pixels,
+                    oc, depth);
+      define_matmul(patches, 1, (ptrdiff_t)depth, dy + g * oc, (ptrdiff_t)t->m, 1, dw + g * oc, (ptrdiff_t)t->m, depth,
+                    oc, pixels);
     }
-    define_product(dy + g * oc, (ptrdiff_t)t->m, 1, w + g * oc, 1, (ptrdiff_t)t->m, columns, (ptrdiff_t)depth, pixels,
-                   depth, oc);
+    define_matmul(dy + g * oc, (ptrdiff_t)t->m, 1, w + g * oc, 1, (ptrdiff_t)t->m, columns, (ptrdiff_t)depth, pixels,
+                  depth, oc);
     for (int64_t p = 0; p < pixels; p++) {
       for (int64_t tap = 0; tap < taps; tap++) {
-        const int64_t place = conv_place(t, p / (oh * ow), p / ow % oh, p % ow, tap / t->kw, tap % t->kw);
-        for (int64_t c = 0; place >= 0 && c < ic; c++) {
-          float *target = &dx[place * t->c + g * ic + c];
+        const int64_t position = conv_position(t, p / (oh * ow), p / ow % oh, p % ow, tap / t->kw, tap % t->kw);
+        for (int64_t c = 0; position >= 0 && c < ic; c++) {
+          float *target = &dx[position * t->c + g * ic + c];
           *target = *target + columns[(p * taps + tap) * ic + c];
         }
       }
@@ -364,9 +366,9 @@ static void test_pool(const struct ci_isa *isa, int threads, const struct conv_c
       int64_t winner = -1, count = 0;
       for (int pass = 0; pass < 2; pass++) {
         for (int64_t tap = 0; tap < t->kh * t->kw; tap++) {
-          const int64_t place = conv_place(t, p / (oh * ow), p / ow % oh, p % ow, tap / t->kw, tap % t->kw);
-          if (place < 0) continue;
-          const int64_t at = place * t->c + c;
+          const int64_t position = conv_position(t, p / (oh * ow), p / ow % oh, p % ow, tap / t->kw, tap % t->kw);
+          if (position < 0) continue;
+          const int64_t at = position * t->c + c;
           if (pass == 1) {
             dx_mean[at] = dx_mean[at] + dy[p * t->c + c] / (float)count;
             continue;
@@ -423,7 +425,7 @@ int main(void) {
   for (int32_t i = CI_ISA_PORTABLE; i <= CI_ISA_SIMD128; i++) {
     const struct ci_isa *isa = ci_isa_find(i); /* NULL: this processor or this build lacks it */
     if (isa == NULL) continue;
-    test_products(isa);
+    test_all_gemms(isa);
     for (int threads = 1; threads <= 3; threads++) {
       for (int constant = 0; constant < 2; constant++) {
         test_matmul(isa, threads, 5, 20, 33, true, constant);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "hostile.h"
+#include "untrusted.h"
 #include "models.h"
 
 enum { FOR_ANY_FILE = 1 << 16, FOR_EACH_BYTE = 4, PLENTY = 1000, MOST_NODES = 1 << 17, FOR_EACH_NODE = 20000 };
@@ -52,10 +52,10 @@ static void report(const char *what, size_t bytes, loaded l) {
 }
 
 /* No more than the bound, at any size and with any limit, be it enough or not. */
-static void test_bounds(const hostile_family *family) {
+static void test_bounds(const untrusted_family *family) {
   static const size_t sizes[] = {1, 100, 3000, 33000};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    ci_out file = hostile_model(family, sizes[i]);
+    ci_out file = untrusted_model(family, sizes[i]);
     CHECK(!file.failed);
     for (uint32_t most = 0; most < 16; most = 2 * most + 1) {
       const size_t bound = FOR_ANY_FILE + (most == 0 ? FOR_EACH_BYTE : most) * file.length;
@@ -66,8 +66,8 @@ static void test_bounds(const hostile_family *family) {
 }
 
 /* The memory that a large file needs, and whether it loads without a raised limit. */
-static void test_family(const hostile_family *family) {
-  ci_out file = hostile_model(family, 33000);
+static void test_family(const untrusted_family *family) {
+  ci_out file = untrusted_model(family, 33000);
   const loaded l = load(file.data, file.length, MOST_NODES, PLENTY);
   report(family->name, file.length, l);
   CHECK(l.status == family->status);
@@ -80,8 +80,8 @@ static void test_family(const hostile_family *family) {
 
 /* A limit of nodes bounds the cost of functions that call each other, however much memory is allowed. */
 static void test_bomb_with_few_nodes(void) {
-  const hostile_family bomb = {"a function bomb, with 1000 nodes", hostile_bomb, CI_RESOURCE_EXHAUSTED, true};
-  ci_out file = hostile_model(&bomb, 1000);
+  const untrusted_family bomb = {"a function bomb, with 1000 nodes", untrusted_bomb, CI_RESOURCE_EXHAUSTED, true};
+  ci_out file = untrusted_model(&bomb, 1000);
   const loaded l = load(file.data, file.length, 1000, UINT32_MAX);
   CHECK(l.status == CI_RESOURCE_EXHAUSTED && l.most <= FOR_ANY_FILE + 1000 * FOR_EACH_NODE);
   report(bomb.name, file.length, l);
@@ -90,8 +90,8 @@ static void test_bomb_with_few_nodes(void) {
 
 /* The limit of nodes holds at its edge. */
 static void test_many_nodes(void) {
-  const hostile_family chain = {"a chain", hostile_chain, CI_OK, false};
-  ci_out file = hostile_model(&chain, 1001);
+  const untrusted_family chain = {"a chain", untrusted_chain, CI_OK, false};
+  ci_out file = untrusted_model(&chain, 1001);
   CHECK(load(file.data, file.length, 1001, 0).status == CI_OK);
   CHECK(load(file.data, file.length, 1000, 0).status == CI_RESOURCE_EXHAUSTED);
   ci_out_free(&file);
@@ -106,14 +106,14 @@ static void test_honest(const char *name, const void *data, size_t bytes) {
 #define HONEST(model) test_honest(#model, model, sizeof model)
 
 int main(void) {
-  for (int i = 0; i < HOSTILE_FAMILIES; i++) {
-    test_bounds(&hostile_families[i]);
-    test_family(&hostile_families[i]);
+  for (int i = 0; i < UNTRUSTED_FAMILIES; i++) {
+    test_bounds(&untrusted_families[i]);
+    test_family(&untrusted_families[i]);
   }
   test_bomb_with_few_nodes();
   test_many_nodes();
   HONEST(model_perceptron);
-  HONEST(model_panels);
+  HONEST(model_packed_tiles);
   HONEST(model_everything);
   HONEST(model_sequences);
   HONEST(model_called);

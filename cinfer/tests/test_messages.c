@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "hostile_plans.h"
+#include "untrusted_plans.h"
 
 enum { LONG = 1 << 20 };
 
@@ -12,82 +12,82 @@ typedef void (*damage)(ci_out *graph, ci_out *model, const char *name);
 static void same_name(ci_out *graph, ci_out *model, const char *name) {
   (void)model;
   for (int i = 0; i < 2; i++) {
-    ci_out node = hostile_node(name, "", 1);
-    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+    ci_out node = untrusted_node(name, "", 1);
+    untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
   }
 }
 
 static void reads_nothing(ci_out *graph, ci_out *model, const char *name) {
   (void)model;
-  ci_out node = hostile_node("a", "", 1);
-  hostile_text(&node, CI_PB_NODE_INPUT, name);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  ci_out node = untrusted_node("a", "", 1);
+  untrusted_string(&node, CI_PB_NODE_INPUT, name);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
 static void waits_for_nothing(ci_out *graph, ci_out *model, const char *name) {
   (void)model;
-  ci_out node = hostile_node("a", "", 1);
-  hostile_text(&node, CI_PB_NODE_CONTROL_INPUT, name);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  ci_out node = untrusted_node("a", "", 1);
+  untrusted_string(&node, CI_PB_NODE_CONTROL_INPUT, name);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
 static void no_version(ci_out *graph, ci_out *model, const char *name) {
   (void)model;
-  ci_out node = hostile_node(name, "", 0);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  ci_out node = untrusted_node(name, "", 0);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
 static void many_inputs(ci_out *graph, ci_out *model, const char *name) {
   (void)model;
-  ci_out source = {0}, node = hostile_node(name, "Neg", 13);
-  hostile_text(&source, CI_PB_SOURCE_FILE, name);
-  hostile_text(&source, CI_PB_SOURCE_FUNCTION, name);
-  hostile_add(&node, CI_PB_NODE_SOURCE, &source);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  ci_out source = {0}, node = untrusted_node(name, "Neg", 13);
+  untrusted_string(&source, CI_PB_SOURCE_FILE, name);
+  untrusted_string(&source, CI_PB_SOURCE_FUNCTION, name);
+  untrusted_add(&node, CI_PB_NODE_SOURCE, &source);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
 static void empty_attribute(ci_out *graph, ci_out *model, const char *name) {
   (void)model;
-  ci_out node = hostile_node("a", "", 1), attribute = {0};
-  hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, name);
-  hostile_add(&node, CI_PB_NODE_ATTR, &attribute);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  ci_out node = untrusted_node("a", "", 1), attribute = {0};
+  untrusted_string(&attribute, CI_PB_ATTRIBUTE_KEY, name);
+  untrusted_add(&node, CI_PB_NODE_ATTR, &attribute);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
 static void formal_of_root(ci_out *graph, ci_out *model, const char *name) {
   (void)model;
-  hostile_text(graph, CI_PB_GRAPH_INPUT, name);
+  untrusted_string(graph, CI_PB_GRAPH_INPUT, name);
 }
 
 static void signature_of_nothing(ci_out *graph, ci_out *model, const char *name) {
   (void)graph;
   ci_out signature = {0};
-  hostile_bind(&signature, CI_PB_SIGNATURE_OUTPUT, name, name);
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  untrusted_bind(&signature, CI_PB_SIGNATURE_OUTPUT, name, name);
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 static void target_of_nothing(ci_out *graph, ci_out *model, const char *name) {
   (void)graph;
   ci_out signature = {0};
-  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, name);
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  untrusted_string(&signature, CI_PB_SIGNATURE_TARGET, name);
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 static void unknown_operator(ci_out *graph, ci_out *model, const char *name) {
-  ci_out signature = {0}, node = hostile_node(name, name, 1);
-  hostile_text(&node, CI_PB_NODE_DOMAIN, name);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
-  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, name);
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  ci_out signature = {0}, node = untrusted_node(name, name, 1);
+  untrusted_string(&node, CI_PB_NODE_DOMAIN, name);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
+  untrusted_string(&signature, CI_PB_SIGNATURE_TARGET, name);
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 static void function_without_outputs(ci_out *graph, ci_out *model, const char *name) {
-  ci_out function = {0}, node = hostile_node(name, name, 1);
-  hostile_text(&function, CI_PB_FUNCTION_NAME, name);
+  ci_out function = {0}, node = untrusted_node(name, name, 1);
+  untrusted_string(&function, CI_PB_FUNCTION_NAME, name);
   ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
-  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
-  hostile_outputs(&node, 1);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  untrusted_add(model, CI_PB_MODEL_FUNCTION, &function);
+  untrusted_outputs(&node, 1);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
 static const struct {
@@ -117,33 +117,33 @@ static bool printable(const char *text, size_t size) {
   return true;
 }
 
-static void check_error(const ci_error *error, const char *said) {
+static void check_error(const ci_error *error, const char *reported) {
   CHECK(printable(error->message, sizeof error->message) && strlen(error->message) > 10);
   CHECK(printable(error->node, sizeof error->node) && printable(error->op, sizeof error->op));
   CHECK(printable(error->source, sizeof error->source));
-  if (said != NULL && strstr(error->message, said) == NULL) fprintf(stderr, "%s\n", error->message);
-  CHECK(said == NULL || strstr(error->message, said) != NULL);
+  if (reported != NULL && strstr(error->message, reported) == NULL) fprintf(stderr, "%s\n", error->message);
+  CHECK(reported == NULL || strstr(error->message, reported) != NULL);
 }
 
-static void test_load(damage write, const char *name, const char *said) {
+static void test_load(damage write, const char *name, const char *reported) {
   ci_out graph = {0}, model = {0}, whole = {0};
   ci_model *opened;
   ci_error error;
   memset(&error, 'x', sizeof error);
   write(&graph, &model, name);
-  hostile_add(&whole, CI_PB_MODEL_GRAPH, &graph);
+  untrusted_add(&whole, CI_PB_MODEL_GRAPH, &graph);
   ci_out_bytes(&whole, model.data, model.length);
   ci_out_free(&model);
-  ci_out file = hostile_file(&whole);
+  ci_out file = untrusted_file(&whole);
   CHECK(ci_open_memory(file.data, file.length, NULL, &opened, &error) != CI_OK);
-  check_error(&error, said);
+  check_error(&error, reported);
   ci_out_free(&file);
 }
 
 /* The run cannot add its input to a constant of three; names of node, input and signature are untrusted. */
-static void test_run(const char *name, const char *said) {
+static void test_run(const char *name, const char *reported) {
   ci_out graph = {0}, model = {0}, tensor = {0}, signature = {0};
-  ci_out constant = hostile_node("-c", "Constant", 13), sum = hostile_node(name, "Add", 13);
+  ci_out constant = untrusted_node("-c", "Constant", 13), sum = untrusted_node(name, "Add", 13);
   ci_model *opened = NULL;
   ci_session *session = NULL;
   ci_error error;
@@ -152,43 +152,43 @@ static void test_run(const char *name, const char *said) {
   ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_FLOAT);
   ci_out_field_packed(&tensor, CI_PB_TENSOR_DIMS, (const int64_t[]){3}, 1);
   ci_out_field_bytes(&tensor, CI_PB_TENSOR_DATA, (const float[]){1, 2, 3}, 12);
-  hostile_attribute(&constant, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  untrusted_attribute(&constant, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
   ci_out_free(&tensor);
-  hostile_x(&graph);
-  hostile_ends(&graph, CI_PB_GRAPH_NODE, &constant);
-  hostile_text(&sum, CI_PB_NODE_INPUT, "-x");
-  hostile_text(&sum, CI_PB_NODE_INPUT, "-c");
-  hostile_ends(&graph, CI_PB_GRAPH_NODE, &sum);
-  hostile_text(&signature, CI_PB_SIGNATURE_NAME, name);
-  hostile_bind(&signature, CI_PB_SIGNATURE_INPUT, name, "-x");
-  hostile_bind(&signature, CI_PB_SIGNATURE_OUTPUT, name, name);
-  hostile_add(&model, CI_PB_MODEL_GRAPH, &graph);
-  hostile_add(&model, CI_PB_MODEL_SIGNATURE, &signature);
-  ci_out file = hostile_file(&model);
+  untrusted_x(&graph);
+  untrusted_ends(&graph, CI_PB_GRAPH_NODE, &constant);
+  untrusted_string(&sum, CI_PB_NODE_INPUT, "-x");
+  untrusted_string(&sum, CI_PB_NODE_INPUT, "-c");
+  untrusted_ends(&graph, CI_PB_GRAPH_NODE, &sum);
+  untrusted_string(&signature, CI_PB_SIGNATURE_NAME, name);
+  untrusted_bind(&signature, CI_PB_SIGNATURE_INPUT, name, "-x");
+  untrusted_bind(&signature, CI_PB_SIGNATURE_OUTPUT, name, name);
+  untrusted_add(&model, CI_PB_MODEL_GRAPH, &graph);
+  untrusted_add(&model, CI_PB_MODEL_SIGNATURE, &signature);
+  ci_out file = untrusted_file(&model);
   CHECK(ci_open_memory(file.data, file.length, NULL, &opened, &error) == CI_OK);
   CHECK(ci_session_open(opened, NULL, NULL, &session, &error) == CI_OK);
   CHECK(ci_run(session, 0, &input, 1, &output, 1, &error) == CI_INVALID_ARGUMENT);
-  check_error(&error, said);
+  check_error(&error, reported);
   input.dtype = CI_INT32;
   CHECK(ci_run(session, 0, &input, 1, &output, 1, &error) == CI_INVALID_ARGUMENT);
-  check_error(&error, said);
+  check_error(&error, reported);
   CHECK(ci_run(session, 0, &input, 0, &output, 1, &error) == CI_INVALID_ARGUMENT);
-  check_error(&error, said);
+  check_error(&error, reported);
   ci_session_close(session);
   ci_close(opened);
   ci_out_free(&file);
 }
 
-static void test_everywhere(const char *name, const char *said) {
-  for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) test_load(damages[i].write, name, said);
-  if (ci_utf8_valid((ci_span){name, strlen(name)})) test_run(name, said); /* else the load refuses it */
+static void test_everywhere(const char *name, const char *reported) {
+  for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) test_load(damages[i].write, name, reported);
+  if (ci_utf8_valid((ci_span){name, strlen(name)})) test_run(name, reported); /* else the load refuses it */
 }
 
 static void test_what_is_printable_stays(void) {
   static const struct {
     const char *text;
     bool lines;
-    const char *said;
+    const char *reported;
   } rows[] = {
       {"a\tb\nc\rd", true, "a\tb\nc?d"},
       {"a\tb\nc\rd", false, "a?b?c?d"},
@@ -200,7 +200,7 @@ static void test_what_is_printable_stays(void) {
     char text[16];
     snprintf(text, sizeof text, "%s", rows[i].text);
     ci_printable(text, rows[i].lines);
-    CHECK(strcmp(text, rows[i].said) == 0);
+    CHECK(strcmp(text, rows[i].reported) == 0);
   }
 }
 

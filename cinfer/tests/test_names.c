@@ -7,20 +7,20 @@
 
 enum { MANY = 150000, LENGTH = 8, ALPHABET = 26 };
 
-static char texts[MANY][LENGTH];
+static char strings[MANY][LENGTH];
 
-static ci_span text_of(int number) { return (ci_span){texts[number], LENGTH}; }
+static ci_span text_of(int number) { return (ci_span){strings[number], LENGTH}; }
 
-static void make_texts(void) {
+static void make_strings(void) {
   for (int n = 0; n < MANY; n++) {
-    for (int i = 0, left = n; i < LENGTH; i++, left /= ALPHABET) texts[n][i] = (char)('a' + left % ALPHABET);
+    for (int i = 0, left = n; i < LENGTH; i++, left /= ALPHABET) strings[n][i] = (char)('a' + left % ALPHABET);
   }
 }
 
 /* Number 2n + scope is called by text n. */
 static bool text_is(const void *owner, uint32_t number, const ci_key *key) {
   (void)owner;
-  return number % 2 == key->scope && ci_span_same(text_of((int)(number / 2)), key->text);
+  return number % 2 == key->scope && ci_span_same(text_of((int)(number / 2)), key->str);
 }
 
 static const ci_namer namer = {text_is, NULL};
@@ -67,13 +67,13 @@ static void test_an_empty_table_has_no_name(void) {
 }
 
 /* Capacity that was reserved is all that is taken, and enough. */
-static void test_a_table_has_the_room_that_it_was_given(void) {
+static void test_a_table_has_the_capacity_that_it_was_given(void) {
   ci_names names = {0};
-  CHECK(ci_names_reserve(NULL, &names, 1000) && names.places == 1502);
+  CHECK(ci_names_reserve(NULL, &names, 1000) && names.slots == 1502);
   for (int n = 0; n < 1000; n++) CHECK(add(&names, 0, n) == CI_NAMES_ADDED);
-  CHECK(names.places == 1502 && names.count == 1000);
+  CHECK(names.slots == 1502 && names.count == 1000);
   for (size_t more = SIZE_MAX; more > SIZE_MAX / 8; more -= SIZE_MAX / 8) CHECK(!ci_names_reserve(NULL, &names, more));
-  CHECK(find(&names, 0, 999) == 2 * 999 && ci_names_reserve(NULL, &names, 1) && names.places == 1502);
+  CHECK(find(&names, 0, 999) == 2 * 999 && ci_names_reserve(NULL, &names, 1) && names.slots == 1502);
   ci_names_free(NULL, &names);
 }
 
@@ -85,7 +85,7 @@ static void test_names_that_are_near_stay_near_when_the_table_grows(void) {
   ci_names all = {0}, names = {0};
   int count = 0, taken = 0, found = 0;
   for (int n = 0; n < MANY; n++) CHECK(add(&all, 0, n) == CI_NAMES_ADDED);
-  for (size_t i = 0; i < all.places; i++)
+  for (size_t i = 0; i < all.slots; i++)
     if (all.table[i].number > 0) hashes[all.table[i].number - 1] = all.table[i].hash;
   for (int n = 0; n < MANY; n++)
     if (hashes[2 * n] >> 26 == 63) near[count++] = n; /* the last of 64 parts: they go on at the beginning */
@@ -94,7 +94,7 @@ static void test_names_that_are_near_stay_near_when_the_table_grows(void) {
   CHECK(taken > 500 && taken < count && add(&names, 0, near[taken]) == CI_NAMES_CROWDED);
   for (int grown = 0; grown < 7; grown++) {
     for (int i = 0; i < taken; i++) found += find(&names, 0, near[i]) == 2 * near[i];
-    CHECK(ci_names_reserve(NULL, &names, 2 * names.places));
+    CHECK(ci_names_reserve(NULL, &names, 2 * names.slots));
   }
   CHECK(found == 7 * taken);
   ci_names_free(NULL, &names);
@@ -117,12 +117,12 @@ static void test_few_names_may_have_the_very_same_hash(void) {
 }
 
 int main(void) {
-  make_texts();
+  make_strings();
   test_few_names_may_have_the_very_same_hash();
   test_every_name_is_found_in_its_scope();
   test_keys_are_the_same_by_text_and_scope();
   test_an_empty_table_has_no_name();
-  test_a_table_has_the_room_that_it_was_given();
+  test_a_table_has_the_capacity_that_it_was_given();
   test_names_that_are_near_stay_near_when_the_table_grows();
   return CHECK_END;
 }

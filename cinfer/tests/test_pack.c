@@ -52,7 +52,7 @@ static ci_session *open_session(ci_model *model, const ci_tensor *x) {
 }
 
 /* The MatMul of x and a constant w. */
-static ci_kernel *find_product(ci_session *session) {
+static ci_kernel *find_matmul(ci_session *session) {
   const ci_plan *plan = session->plans.at[session->plans.latest];
   for (size_t i = 0; i < plan->all_steps.count; i++) {
     ci_step *step = plan->all_steps.at[i];
@@ -93,7 +93,7 @@ static void *work(void *given) {
   ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {2, 4}};
   ci_tensor outputs[2] = {0};
   ci_session *session = open_session(w->model, &x);
-  ci_kernel *k = find_product(session);
+  ci_kernel *k = find_matmul(session);
   w->right = k != NULL;
   for (uint32_t i = 0; i < ORDERS && w->right; i++) {
     w->found[i] = pack(k, W, i);
@@ -132,7 +132,7 @@ static void test_what_is_no_constant_is_not_packed(void) {
   const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
   ci_model *model = open_model(&m);
   ci_session *session = open_session(model, &x);
-  ci_kernel *k = find_product(session);
+  ci_kernel *k = find_matmul(session);
   const long before = atomic_load(&m.held);
   CHECK(pack(k, X, 0) == NULL);
   atomic_store(&m.fails, true);
@@ -157,7 +157,7 @@ static void test_packs_together_have_a_limit(meter *m) {
   const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
   ci_model *model = open_limited(m, MOST);
   ci_session *session = open_session(model, &x);
-  ci_kernel *k = find_product(session);
+  ci_kernel *k = find_matmul(session);
   const void *packs[MOST / 64];
   uint32_t count = 0;
   while (count < MOST / 64 && (packs[count] = pack(k, W, count)) != NULL) count++;
@@ -186,7 +186,7 @@ static void test_packs_that_differ_are_different(void) {
   const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
   ci_model *model = open_limited(NULL, 1 << 20);
   ci_session *session = open_session(model, &x);
-  ci_kernel *k = find_product(session);
+  ci_kernel *k = find_matmul(session);
   ci_value *w = k->in[W];
   const ci_value is = *w;
   const void *found[5] = {pack_bytes(k, 128), pack_bytes(k, 64)};
@@ -205,14 +205,14 @@ static void test_packs_that_differ_are_different(void) {
 }
 
 /* However much is expected beyond the packed bytes: a block has the capacity for it, or another one is made. */
-static void test_blocks_have_room_for_what_is_expected(void) {
+static void test_blocks_have_capacity_for_what_is_expected(void) {
   static const size_t expected[] = {0, 4, 100, 4096, 1 << 22};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     float data[4] = {1, 2, 3, 4};
     const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
     ci_model *model = open_model(NULL);
     ci_session *session = open_session(model, &x);
-    ci_kernel *k = find_product(session);
+    ci_kernel *k = find_matmul(session);
     const char *packs[20];
     model->packs.expected = atomic_load(&model->packs.taken) + 256 + expected[i];
     for (uint32_t n = 0; n < 20; n++) CHECK((packs[n] = pack(k, W, n)) != NULL);
@@ -229,43 +229,43 @@ static bool is_weights(const float *w) {
   return right;
 }
 
-static ci_model *open_panels(meter *m, int32_t isa) {
+static ci_model *open_packed_tiles(meter *m, int32_t isa) {
   ci_options options = ci_defaults();
   ci_model *model = NULL;
   options.allocator = (ci_allocator){m, meter_alloc, meter_release};
   options.isa = isa;
   options.borrow = 1;
-  CHECK(ci_open_memory(model_panels, sizeof model_panels, &options, &model, NULL) == CI_OK);
+  CHECK(ci_open_memory(model_packed_tiles, sizeof model_packed_tiles, &options, &model, NULL) == CI_OK);
   return model;
 }
 
 /* A MatMul reads weights of the file in place if its packed tiles are as wide; nothing is packed then. */
-static void test_panels_of_the_file_are_read_in_place(int32_t isa) {
+static void test_packed_tiles_of_the_file_are_read_in_buffer(int32_t isa) {
   meter m = {0};
   float data[8] = {1, 2, 3, 4, -1, -2, -3, -4};
   ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {2, 4}}, y = {0};
-  ci_model *model = open_panels(&m, isa);
-  const bool as_wide = model->isa->linear->panel == 32;
+  ci_model *model = open_packed_tiles(&m, isa);
+  const bool as_wide = model->isa->linear->packed_tile == 32;
   ci_session *session = open_session(model, &x);
-  ci_kernel *k = find_product(session);
-  const char *found = ci_k_panels(k, W, 32, true), *file = (const char *)model_panels;
-  CHECK(found >= file && found < file + sizeof model_panels);
-  CHECK(ci_k_panels(k, W, 32, false) == NULL && ci_k_panels(k, W, 16, true) == NULL &&
-        ci_k_panels(k, X, 32, true) == NULL);
+  ci_kernel *k = find_matmul(session);
+  const char *found = ci_k_packed_tiles(k, W, 32, true), *file = (const char *)model_packed_tiles;
+  CHECK(found >= file && found < file + sizeof model_packed_tiles);
+  CHECK(ci_k_packed_tiles(k, W, 32, false) == NULL && ci_k_packed_tiles(k, W, 16, true) == NULL &&
+        ci_k_packed_tiles(k, X, 32, true) == NULL);
   CHECK((atomic_load(&model->packs.taken) == 0) == as_wide);
   CHECK(ci_run(session, 0, &x, 1, &y, 1, NULL) == CI_OK && y.dims[1] == 32);
   for (int i = 0; i < 32; i++) CHECK(((const float *)y.data)[i] == 10.0f * (float)i / 8.0f + 80.0f);
   k->in[W]->dims[0] = 2, k->in[W]->dims[1] = 64; /* the same bytes as another matrix */
-  CHECK(ci_k_panels(k, W, 32, true) == NULL);
+  CHECK(ci_k_packed_tiles(k, W, 32, true) == NULL);
   ci_session_close(session);
   ci_close(model);
   CHECK(atomic_load(&m.held) == 0);
 }
 
 /* Other readers share one copy in row-major order, for which there may be no memory. */
-static void test_panels_are_row_major_for_others(int32_t isa) {
+static void test_packed_tiles_are_row_major_for_others(int32_t isa) {
   meter m = {0};
-  ci_model *model = open_panels(&m, isa);
+  ci_model *model = open_packed_tiles(&m, isa);
   ci_session *sessions[2];
   ci_tensor outputs[2][2] = {{{0}}};
   ci_error error;
@@ -279,7 +279,7 @@ static void test_panels_are_row_major_for_others(int32_t isa) {
     CHECK(is_weights(outputs[i][0].data) && ((const float *)outputs[i][1].data)[127] == 127 / 4.0f);
   }
   ci_constant *w = &model->constants.at[0];
-  CHECK(w->panel == 32 && is_weights(ci_pack_constant_plain(model, w)));
+  CHECK(w->packed_tile == 32 && is_weights(ci_pack_constant_plain(model, w)));
   CHECK(ci_pack_constant_plain(model, w) == ci_pack_constant_plain(model, w) &&
         ci_pack_constant_plain(model, w) != w->data);
   for (int i = 0; i < 2; i++) ci_session_close(sessions[i]);
@@ -291,14 +291,14 @@ int main(void) {
   meter m = {0};
   static const int32_t isas[] = {CI_ISA_BEST, CI_ISA_PORTABLE};
   for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-    test_panels_of_the_file_are_read_in_place(isas[i]);
-    test_panels_are_row_major_for_others(isas[i]);
+    test_packed_tiles_of_the_file_are_read_in_buffer(isas[i]);
+    test_packed_tiles_are_row_major_for_others(isas[i]);
   }
   test_packs_together_have_a_limit(&m);
   test_packs_together_have_a_limit(NULL);
   test_threads_share_one_copy();
   test_what_is_no_constant_is_not_packed();
   test_packs_that_differ_are_different();
-  test_blocks_have_room_for_what_is_expected();
+  test_blocks_have_capacity_for_what_is_expected();
   return CHECK_END;
 }

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "plan/compile.h"
-#include "hostile_plans.h"
+#include "untrusted_plans.h"
 
 enum { MEGABYTE = 1 << 20, WIDE = 1 << 14 /* numbers of a vector of 64 KB */ };
 
@@ -32,8 +32,8 @@ static void meter_release(void *user, void *memory, size_t bytes) {
 }
 
 static ci_model *open_family(void (*write)(ci_out *graph, ci_out *model, size_t n), size_t n) {
-  const hostile_family family = {"", write, CI_OK, false};
-  ci_out file = hostile_model(&family, n);
+  const untrusted_family family = {"", write, CI_OK, false};
+  ci_out file = untrusted_model(&family, n);
   ci_options options = ci_defaults();
   ci_error error;
   ci_model *model = NULL;
@@ -108,12 +108,12 @@ static void test_plans_have_at_least_what_a_load_may_take(void) {
 static void pieces(ci_out *graph, ci_out *model, size_t n) {
   ci_out signature = {0};
   (void)n;
-  hostile_bind(&signature, CI_PB_SIGNATURE_INPUT, "x", "-x");
-  hostile_bind(&signature, CI_PB_SIGNATURE_OUTPUT, "y", "b");
-  hostile_x(graph);
-  hostile_step(graph, CI_PB_GRAPH_NODE, "c", "Shape", "-x", NULL);
-  hostile_step(graph, CI_PB_GRAPH_NODE, "b", "Expand", "-x", "c");
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  untrusted_bind(&signature, CI_PB_SIGNATURE_INPUT, "x", "-x");
+  untrusted_bind(&signature, CI_PB_SIGNATURE_OUTPUT, "y", "b");
+  untrusted_x(graph);
+  untrusted_step(graph, CI_PB_GRAPH_NODE, "c", "Shape", "-x", NULL);
+  untrusted_step(graph, CI_PB_GRAPH_NODE, "b", "Expand", "-x", "c");
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 /* Each shape has a separate plan: those that no run uses make way for the new one. */
@@ -136,27 +136,27 @@ static void test_plans_of_other_shapes_make_way(void) {
 /* ---- work ---- */
 
 /* MatMuls of one constant matrix, each small and of many multiplications. */
-static void products(ci_out *graph, ci_out *model, size_t n) {
+static void gemm(ci_out *graph, ci_out *model, size_t n) {
   static const int64_t side = 16;
-  ci_out sum = hostile_node("-y", "Sum", 13);
-  hostile_x(graph);
+  ci_out sum = untrusted_node("-y", "Sum", 13);
+  untrusted_x(graph);
   plans_constant(graph, CI_PB_GRAPH_NODE, "-one", CI_FLOAT, &(float){1}, sizeof(float));
   plans_constant(graph, CI_PB_GRAPH_NODE, "-side", CI_INT64, &side, sizeof side);
-  hostile_step(graph, CI_PB_GRAPH_NODE, "-shape", "Concat", "-side", "-side");
-  hostile_step(graph, CI_PB_GRAPH_NODE, "-wide", "Expand", "-one", "-shape");
+  untrusted_step(graph, CI_PB_GRAPH_NODE, "-shape", "Concat", "-side", "-side");
+  untrusted_step(graph, CI_PB_GRAPH_NODE, "-wide", "Expand", "-one", "-shape");
   for (size_t i = 0; i < n; i++) {
     char name[16];
-    hostile_step(graph, CI_PB_GRAPH_NODE, hostile_name(name, i), "MatMul", "-wide", "-wide");
-    hostile_text(&sum, CI_PB_NODE_INPUT, name);
+    untrusted_step(graph, CI_PB_GRAPH_NODE, untrusted_name(name, i), "MatMul", "-wide", "-wide");
+    untrusted_string(&sum, CI_PB_NODE_INPUT, name);
   }
-  hostile_ends(graph, CI_PB_GRAPH_NODE, &sum);
-  ci_out signature = hostile_signature("-y");
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  untrusted_ends(graph, CI_PB_GRAPH_NODE, &sum);
+  ci_out signature = untrusted_signature("-y");
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 static void test_a_plan_computes_ahead_in_proportion_to_its_file(void) {
   meter m = {0};
-  ci_model *model = open_family(products, 2000);
+  ci_model *model = open_family(gemm, 2000);
   ci_session *session = open_session(model, &m, 0, 0);
   CHECK(run(session, NULL) == CI_OK);
   const size_t left = session->plans.at[0]->root.steps.count;
@@ -167,24 +167,24 @@ static void test_a_plan_computes_ahead_in_proportion_to_its_file(void) {
 /* Nodes that have a shape only once the same constant is read. */
 static void selections(ci_out *graph, ci_out *model, size_t n) {
   static const char yes[4096] = {1};
-  ci_out tensor = {0}, node = hostile_node("-c", "Constant", 13), signature = hostile_signature("-x");
-  hostile_x(graph);
+  ci_out tensor = {0}, node = untrusted_node("-c", "Constant", 13), signature = untrusted_signature("-x");
+  untrusted_x(graph);
   ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_BOOL);
   ci_out_field_packed(&tensor, CI_PB_TENSOR_DIMS, (const int64_t[]){sizeof yes}, 1);
   ci_out_field_bytes(&tensor, CI_PB_TENSOR_DATA, yes, sizeof yes);
-  hostile_attribute(&node, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  untrusted_attribute(&node, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
   ci_out_free(&tensor);
-  hostile_outputs(&node, 1);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  untrusted_outputs(&node, 1);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
   for (size_t i = 0; i < n; i++) {
     char name[16];
-    node = hostile_node(hostile_name(name, i), "NonZero", 13);
-    hostile_text(&node, CI_PB_NODE_INPUT, "-c");
-    hostile_outputs(&node, 1);
-    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
-    hostile_text(&signature, CI_PB_SIGNATURE_TARGET, name);
+    node = untrusted_node(untrusted_name(name, i), "NonZero", 13);
+    untrusted_string(&node, CI_PB_NODE_INPUT, "-c");
+    untrusted_outputs(&node, 1);
+    untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
+    untrusted_string(&signature, CI_PB_SIGNATURE_TARGET, name);
   }
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 static void test_a_plan_reads_values_for_shapes_in_proportion_to_its_file(void) {
@@ -200,18 +200,18 @@ static void test_a_plan_reads_values_for_shapes_in_proportion_to_its_file(void) 
 }
 
 static void split(ci_out *graph, ci_out *model, size_t n) {
-  ci_out node = hostile_node("a", "SplitToSequence", 11), sequence = {0}, type = {0}, element = hostile_float();
+  ci_out node = untrusted_node("a", "SplitToSequence", 11), sequence = {0}, type = {0}, element = untrusted_float();
   (void)n;
-  hostile_x(graph);
-  hostile_text(&node, CI_PB_NODE_INPUT, "-x");
-  hostile_add(&sequence, CI_PB_TYPE_SEQUENCE, &element);
+  untrusted_x(graph);
+  untrusted_string(&node, CI_PB_NODE_INPUT, "-x");
+  untrusted_add(&sequence, CI_PB_TYPE_SEQUENCE, &element);
   ci_out_bytes(&type, sequence.data, sequence.length);
   ci_out_free(&sequence);
-  hostile_add(&node, CI_PB_NODE_OUTPUT_TYPE, &type);
-  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
-  ci_out signature = hostile_signature("-x");
-  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "a");
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  untrusted_add(&node, CI_PB_NODE_OUTPUT_TYPE, &type);
+  untrusted_add(graph, CI_PB_GRAPH_NODE, &node);
+  ci_out signature = untrusted_signature("-x");
+  untrusted_string(&signature, CI_PB_SIGNATURE_TARGET, "a");
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 /* 2^50 of them: to go through them would take days. */
@@ -231,51 +231,51 @@ enum { LOOP_DEPTH = sizeof loop_names / sizeof *loop_names };
 
 /* A loop whose carried value grows, around another one, which knows the shape that it begins with. */
 static void write_loops(ci_out *graph, uint32_t field, size_t depth, size_t n) {
-  ci_out body = {0}, type = hostile_float(), loop;
+  ci_out body = {0}, type = untrusted_float(), loop;
   char text[4][8], last[20], other[20];
   for (int i = 0; i < 4; i++) snprintf(text[i], sizeof text[i], "%s%c", loop_names[depth], "icxy"[i]);
   for (int i = 0; i < 3; i++) {
     ci_out argument = {0};
-    hostile_text(&argument, CI_PB_ARGUMENT_NAME, text[i]);
+    untrusted_string(&argument, CI_PB_ARGUMENT_NAME, text[i]);
     ci_out_field_message(&argument, CI_PB_ARGUMENT_TYPE, &type);
-    hostile_add(&body, CI_PB_GRAPH_INPUT, &argument);
+    untrusted_add(&body, CI_PB_GRAPH_INPUT, &argument);
   }
   ci_out_free(&type);
   snprintf(last, sizeof last, "%s", text[2]);
   for (size_t i = 0; i < n; i++) {
     char name[16];
     snprintf(name, sizeof name, "%s%d", loop_names[depth], (int)i);
-    hostile_step(&body, CI_PB_GRAPH_NODE, name, "Neg", last, NULL);
+    untrusted_step(&body, CI_PB_GRAPH_NODE, name, "Neg", last, NULL);
     memcpy(last, name, sizeof name);
   }
   memcpy(other, last, sizeof other);
   if (depth + 1 < LOOP_DEPTH) {
-    hostile_text(&body, CI_PB_GRAPH_CAPTURE, "-one");
-    hostile_text(&body, CI_PB_GRAPH_CAPTURE, "-x");
-    hostile_text(&body, CI_PB_GRAPH_CAPTURE, "-yes");
+    untrusted_string(&body, CI_PB_GRAPH_CAPTURE, "-one");
+    untrusted_string(&body, CI_PB_GRAPH_CAPTURE, "-x");
+    untrusted_string(&body, CI_PB_GRAPH_CAPTURE, "-yes");
     write_loops(&body, CI_PB_GRAPH_NODE, depth + 1, n);
     snprintf(other, sizeof other, "%sl", loop_names[depth + 1]);
   }
-  hostile_step(&body, CI_PB_GRAPH_NODE, text[3], "Concat", last, other);
-  hostile_text(&body, CI_PB_GRAPH_OUTPUT, text[1]);
-  hostile_text(&body, CI_PB_GRAPH_OUTPUT, text[3]);
+  untrusted_step(&body, CI_PB_GRAPH_NODE, text[3], "Concat", last, other);
+  untrusted_string(&body, CI_PB_GRAPH_OUTPUT, text[1]);
+  untrusted_string(&body, CI_PB_GRAPH_OUTPUT, text[3]);
   snprintf(last, sizeof last, "%sl", loop_names[depth]);
-  loop = hostile_node(last, "Loop", 13);
-  hostile_text(&loop, CI_PB_NODE_INPUT, "-one");
-  hostile_text(&loop, CI_PB_NODE_INPUT, "-yes");
-  hostile_text(&loop, CI_PB_NODE_INPUT, "-x");
-  hostile_attribute(&loop, "body", CI_PB_ATTRIBUTEVALUE_G, &body);
+  loop = untrusted_node(last, "Loop", 13);
+  untrusted_string(&loop, CI_PB_NODE_INPUT, "-one");
+  untrusted_string(&loop, CI_PB_NODE_INPUT, "-yes");
+  untrusted_string(&loop, CI_PB_NODE_INPUT, "-x");
+  untrusted_attribute(&loop, "body", CI_PB_ATTRIBUTEVALUE_G, &body);
   ci_out_free(&body);
-  hostile_ends(graph, field, &loop);
+  untrusted_ends(graph, field, &loop);
 }
 
 static void loops(ci_out *graph, ci_out *model, size_t n) {
-  hostile_x(graph);
+  untrusted_x(graph);
   plans_constant(graph, CI_PB_GRAPH_NODE, "-one", CI_INT64, &(int64_t){1}, sizeof(int64_t));
   plans_constant(graph, CI_PB_GRAPH_NODE, "-yes", CI_BOOL, "\1", 1);
   write_loops(graph, CI_PB_GRAPH_NODE, 0, n);
-  ci_out signature = hostile_signature("al");
-  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  ci_out signature = untrusted_signature("al");
+  untrusted_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
 /* Without the results of earlier attempts, a body would be compiled 2^depth times, and others 3^depth. */
@@ -347,8 +347,8 @@ static void test_a_deadline_ends_planning_and_runs(void) {
 }
 
 static ci_status open_with(meter *m, uint64_t deadline, ci_error *error) {
-  const hostile_family family = {"", plans_chain, CI_OK, false};
-  ci_out file = hostile_model(&family, 4000);
+  const untrusted_family family = {"", plans_chain, CI_OK, false};
+  ci_out file = untrusted_model(&family, 4000);
   ci_options options = ci_defaults();
   ci_model *model = NULL;
   options.allocator = (ci_allocator){m, meter_alloc, meter_release};
@@ -399,39 +399,39 @@ static void test_a_deadline_ends_the_opening_of_a_session(void) {
 }
 
 typedef struct host { /* returns at the n-th call that the library's call has to end */
-  int asked, end_at;
+  int requested, end_at;
 } host;
 
-static int32_t host_asked(void *user) {
+static int32_t host_requested(void *user) {
   host *h = user;
-  return ++h->asked == h->end_at;
+  return ++h->requested == h->end_at;
 }
 
 /* Without waiting for the time between two questions: the clock is made to say that it has come. */
-static void test_a_host_that_is_asked_ends_a_run(void) {
+static void test_a_host_that_is_requested_ends_a_run(void) {
   host h = {.end_at = 2};
   ci_stop stop = {.pace = 0};
-  CHECK(ci_stop_set(&stop, 0, NULL, (ci_interrupt){&h, host_asked}, NULL) == CI_OK);
+  CHECK(ci_stop_set(&stop, 0, NULL, (ci_interrupt){&h, host_requested}, NULL) == CI_OK);
   ci_stop_begin(&stop);
-  CHECK(!ci_stop_look(&stop) && h.asked == 0); /* short calls never ask */
+  CHECK(!ci_stop_look(&stop) && h.requested == 0); /* short calls never ask */
   stop.ask_at = 1;
-  CHECK(!ci_stop_look(&stop) && h.asked == 1);
-  CHECK(!ci_stop_look(&stop) && h.asked == 1);
+  CHECK(!ci_stop_look(&stop) && h.requested == 1);
+  CHECK(!ci_stop_look(&stop) && h.requested == 1);
   stop.ask_at = 1;
-  CHECK(ci_stop_look(&stop) && h.asked == 2 && ci_stop_status(&stop) == CI_CANCELLED);
+  CHECK(ci_stop_look(&stop) && h.requested == 2 && ci_stop_status(&stop) == CI_CANCELLED);
   ci_stop_begin(&stop);
-  CHECK(!ci_stop_wanted(&stop));
+  CHECK(!ci_stop_requested(&stop));
 }
 
 static void test_a_reason_stays_until_the_next_call(void) {
   ci_stop stop = {.pace = 0};
   CHECK(ci_stop_set(&stop, 1, NULL, (ci_interrupt){NULL, NULL}, NULL) == CI_OK);
   ci_stop_begin(&stop);
-  while (!ci_stop_wanted(&stop)) continue;
-  for (int i = 0; i < 100; i++) CHECK(ci_stop_wanted(&stop) && ci_stop_status(&stop) == CI_DEADLINE_EXCEEDED);
+  while (!ci_stop_requested(&stop)) continue;
+  for (int i = 0; i < 100; i++) CHECK(ci_stop_requested(&stop) && ci_stop_status(&stop) == CI_DEADLINE_EXCEEDED);
   CHECK(ci_stop_set(&stop, 0, NULL, (ci_interrupt){NULL, NULL}, NULL) == CI_OK);
   ci_stop_begin(&stop);
-  CHECK(!ci_stop_wanted(&stop));
+  CHECK(!ci_stop_requested(&stop));
 }
 
 int main(void) {
@@ -449,7 +449,7 @@ int main(void) {
   test_a_token_ends_an_open();
   test_a_deadline_ends_an_open();
   test_a_deadline_ends_the_opening_of_a_session();
-  test_a_host_that_is_asked_ends_a_run();
+  test_a_host_that_is_requested_ends_a_run();
   test_a_reason_stays_until_the_next_call();
   return CHECK_END;
 }

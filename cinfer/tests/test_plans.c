@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "cinfer.h"
-#include "hostile_plans.h"
+#include "untrusted_plans.h"
 #include "models.h"
 
 #define MOST INT64_MAX
@@ -113,8 +113,8 @@ static void test_borrowed_results_outlive_their_plan(void) {
       input.dims[0] = size;
       CHECK(ci_reserve(session, 0, &input, 1, &error) == CI_OK);
     }
-    const int64_t *places = outputs[1].data;
-    CHECK(outputs[1].bytes == 3 * sizeof *places && places[0] == 0 && places[1] == 2 && places[2] == 4);
+    const int64_t *buffers = outputs[1].data;
+    CHECK(outputs[1].bytes == 3 * sizeof *buffers && buffers[0] == 0 && buffers[1] == 2 && buffers[2] == 4);
     CHECK(*(const int64_t *)outputs[0].data == 5);
   }
   ci_session_close(session);
@@ -210,10 +210,10 @@ static void test_shapes_of_one_hash_are_different_shapes(void) {
   int64_t rows = 1;
   plans_chain(&graph, &message, 3);
   ci_out whole = {0};
-  hostile_add(&whole, CI_PB_MODEL_GRAPH, &graph);
+  untrusted_add(&whole, CI_PB_MODEL_GRAPH, &graph);
   ci_out_bytes(&whole, message.data, message.length);
   ci_out_free(&message);
-  ci_out file = hostile_file(&whole);
+  ci_out file = untrusted_file(&whole);
   ci_session *session = open_on((const unsigned char *)file.data, file.length, NULL);
   while (same_hash(rows, 4) < 0) rows++;
   for (int round = 0; round < 3; round++) {

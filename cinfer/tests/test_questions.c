@@ -136,7 +136,7 @@ static void test_options_without_a_size_are_refused(void) {
   ci_close(model);
 }
 
-static void test_a_value_needs_a_place(void) {
+static void test_a_value_needs_a_position(void) {
   const ci_info info = {.name = "v", .dtype = CI_FLOAT};
   ci_error error;
   ci_state *state = NULL;
@@ -285,8 +285,8 @@ static void *held_alloc(void *user, size_t bytes, size_t align) {
 
 /* A caller who never frees need not give a function for it. */
 static void test_an_allocator_may_have_no_release(void) {
-  char room[256] = {1};
-  const ci_allocator given = {.user = room, .alloc = held_alloc};
+  char buffer[256] = {1};
+  const ci_allocator given = {.user = buffer, .alloc = held_alloc};
   char *memory = ci_alloc(&given, 64);
   CHECK(memory != NULL && memory[0] == 0 && memory[63] == 0);
   ci_release(&given, memory, 64);
@@ -316,7 +316,7 @@ int main(void) {
   test_models_that_cannot_be_opened();
   test_options_of_an_older_program();
   test_options_without_a_size_are_refused();
-  test_a_value_needs_a_place();
+  test_a_value_needs_a_position();
   test_no_folder_has_no_checkpoint();
   test_a_depth_beyond_the_stack_is_not_granted();
   test_the_library_says_what_it_is();

@@ -1,6 +1,6 @@
 /* test_regex.c - S10: a pattern's first parse finds how much memory the second one writes, and no step of its program
  * points outside of it, whatever is repeated how often. */
-#include "kernels/text/regex.h"
+#include "kernels/strings/regex.h"
 
 #include <stdlib.h>
 #include <string.h>

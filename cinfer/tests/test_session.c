@@ -182,8 +182,8 @@ static void test_wrong_calls(void) {
   ci_close(model);
 }
 
-static bool is_floats(const ci_tensor *t, const float *wanted, int64_t count) {
-  return t->dtype == CI_FLOAT && t->bytes == (size_t)count * sizeof(float) && memcmp(t->data, wanted, t->bytes) == 0;
+static bool is_floats(const ci_tensor *t, const float *requested, int64_t count) {
+  return t->dtype == CI_FLOAT && t->bytes == (size_t)count * sizeof(float) && memcmp(t->data, requested, t->bytes) == 0;
 }
 
 static void test_everything(void) {
@@ -368,7 +368,7 @@ static void test_sequences_within_limits(void) {
   ci_error error;
   ci_model *model;
   call c;
-  bool fits = false, told = false;
+  bool fits = false, reported = false;
   CHECK(open_model(model_sequences, sizeof model_sequences, NULL, &model, &error) == CI_OK);
   call_fill_held(&c, 3, true);
   for (uint64_t limit = 64; !fits && limit < 1 << 20; limit += 64) {
@@ -380,10 +380,10 @@ static void test_sequences_within_limits(void) {
     ci_status status = ci_run(session, 0, c.inputs, 3, outputs, 15, &error);
     CHECK(status == CI_OK || status == CI_RESOURCE_EXHAUSTED);
     fits = status == CI_OK;
-    told = told || (!fits && strncmp(error.message, "no memory for input", 19) == 0);
+    reported = reported || (!fits && strncmp(error.message, "no memory for input", 19) == 0);
     ci_session_close(session);
   }
-  CHECK(fits && told);
+  CHECK(fits && reported);
   ci_close(model);
 }
 
@@ -587,7 +587,7 @@ int main(void) {
   test_sequences_within_limits();
   test_every_length_is_refused();
   test_every_allocation_may_fail(model_sequences, sizeof model_sequences);
-  test_every_flip(model_panels, sizeof model_panels, 1);
+  test_every_flip(model_packed_tiles, sizeof model_packed_tiles, 1);
   test_every_flip(model_everything, sizeof model_everything, 1);
   test_every_flip(model_sequences, sizeof model_sequences, 1);
   test_lazy_checks();

@@ -25,13 +25,13 @@ static void test_tokens_need_no_clock(void) {
   ci_stop stop = {.pace = 0};
   CHECK(ci_stop_set(&stop, 0, &token, (ci_interrupt){NULL, NULL}, NULL) == CI_OK);
   ci_stop_begin(&stop);
-  int asked = 0;
-  while (asked < 1000 && !ci_stop_wanted(&stop)) asked++;
-  CHECK(asked == 1000);
+  int requested = 0;
+  while (requested < 1000 && !ci_stop_requested(&stop)) requested++;
+  CHECK(requested == 1000);
   ci_cancel_token_set(&token, 1);
   ci_cancel_token_set(NULL, 1);
-  for (asked = 0; asked < 1000 && !ci_stop_wanted(&stop);) asked++;
-  CHECK(asked <= STOP_SELDOM && ci_stop_status(&stop) == CI_CANCELLED);
+  for (requested = 0; requested < 1000 && !ci_stop_requested(&stop);) requested++;
+  CHECK(requested <= STOP_SELDOM && ci_stop_status(&stop) == CI_CANCELLED);
 }
 
 int main(void) {

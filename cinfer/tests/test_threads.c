@@ -305,14 +305,14 @@ static void *cancel_once(void *given) {
 /* Holds the run up until it is cancelled. */
 static ci_status wait_call(void *user, ci_host_call *call, ci_error *error) {
   canceller *c = user;
-  const ci_string texts[2] = {{"a", 1}, {"b", 1}};
+  const ci_string strings[2] = {{"a", 1}, {"b", 1}};
   const float numbers[2] = {1, 2};
   atomic_store(&c->running, true);
   while (!atomic_load(&c->over)) sched_yield();
   for (int32_t i = 0; i < call->output_count; i++) {
     const bool text = call->outputs[i].dtype == CI_STRING;
     const size_t item = ci_dtype_size(call->outputs[i].dtype), count = call->outputs[i].rank == 0 ? 1 : 2;
-    const void *data = text ? (const void *)texts : numbers;
+    const void *data = text ? (const void *)strings : numbers;
     const ci_tensor value = {(void *)(uintptr_t)data, item * count, call->outputs[i].dtype, count == 2, {2}};
     CHECK(ci_host_give(call, i, &value, error) == CI_OK);
   }
@@ -478,9 +478,9 @@ static bool child_agrees(ci_session **made, int count, ci_model *model, uint32_t
     kill(getpid(), SIGKILL);
   }
   close(pipes[1]);
-  const bool told = read(pipes[0], &agrees, 1) == 1;
+  const bool reported = read(pipes[0], &agrees, 1) == 1;
   close(pipes[0]);
-  return child > 0 && waitpid(child, &status, 0) == child && told && agrees;
+  return child > 0 && waitpid(child, &status, 0) == child && reported && agrees;
 }
 
 static void test_forks(void) {

@@ -5,7 +5,7 @@
 
 uint64_t work_blocks, work_most = UINT64_MAX;
 void (*work_exceeded)(void);
-work_places *work_map;
+work_positions *work_map;
 
 #define WORK_RARE(condition) __builtin_expect(condition, 0)
 
@@ -19,9 +19,9 @@ static inline void work_add(uint64_t blocks) {
   if (WORK_RARE(work_blocks > work_most)) work_stop();
 }
 
-static void work_note(uintptr_t block, uint32_t place) {
-  work_map->block[place] = block;
-  work_map->seen[work_map->count++] = place;
+static void work_note(uintptr_t block, uint32_t position) {
+  work_map->block[position] = block;
+  work_map->seen[work_map->count++] = position;
 }
 
 /* Runs at every block: half of the time that a search takes. */
@@ -30,8 +30,8 @@ void __sanitizer_cov_trace_pc(void) {
   work_add(1);
   if (work_map == NULL) return;
   const uintptr_t block = (uintptr_t)__builtin_return_address(0);
-  const uint32_t place = (uint32_t)(block >> 3) % WORK_PLACES; /* a call alone has five bytes on x86-64 */
-  if (WORK_RARE(work_map->runs[place]++ == 0)) work_note(block, place);
+  const uint32_t position = (uint32_t)(block >> 3) % WORK_POSITIONS; /* a call alone has five bytes on x86-64 */
+  if (WORK_RARE(work_map->runs[position]++ == 0)) work_note(block, position);
 }
 
 #define WORK(type, name, parameters, arguments, cost) \

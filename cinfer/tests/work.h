@@ -8,13 +8,13 @@ extern uint64_t work_blocks;
 extern uint64_t work_most;
 extern void (*work_exceeded)(void);
 
-enum { WORK_PLACES = 1 << 18 };
+enum { WORK_POSITIONS = 1 << 18 };
 /* how often each block ran; a counter for each, by its address: neighbours share a cache line */
-typedef struct work_places {
-  uint32_t runs[WORK_PLACES];
-  uintptr_t block[WORK_PLACES]; /* its address */
-  uint32_t seen[WORK_PLACES]; /* those that ran, in the order of their first runs */
+typedef struct work_positions {
+  uint32_t runs[WORK_POSITIONS];
+  uintptr_t block[WORK_POSITIONS]; /* its address */
+  uint32_t seen[WORK_POSITIONS]; /* those that ran, in the order of their first runs */
   uint32_t count;
-} work_places;
-extern work_places *work_map; /* NULL, the default: blocks are not counted one by one */
+} work_positions;
+extern work_positions *work_map; /* NULL, the default: blocks are not counted one by one */
 #endif

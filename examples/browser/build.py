@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from graphio.model.size_reduction import slimmed
+from graphio.model.size_reduction import reduced
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -41,7 +41,7 @@ def write_model(target: Path, source: Path | None) -> None:
     """Writes the signature "predict" of a trained model, its variables as constants."""
     with tempfile.TemporaryDirectory() as folder:
         trained = source or train(Path(folder))
-        model = slimmed(trained.read_bytes(), signatures=["predict"], freeze=True, strip=True)
+        model = reduced(trained.read_bytes(), signatures=["predict"], freeze=True, strip=True)
     target.write_bytes(model)
 
 

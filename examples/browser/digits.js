@@ -171,7 +171,7 @@ function showImage(image, model) {
   const best = scores.indexOf(Math.max(...scores));
   element("answer").textContent = image ? `${best} (${percent(scores[best])})` : "Draw a digit.";
   element("answer").dataset.digit = image ? best : "";
-  element("bars").replaceChildren(...Array.from(scores, (score, digit) => bar(digit, score, image && digit === best)));
+  element("scores").replaceChildren(...Array.from(scores, (score, digit) => bar(digit, score, image && digit === best)));
   const pen = element("seen").getContext("2d");
   for (let i = 0; i < 64; i++) {
     const grey = 255 - Math.round(255 * (image ? image[i] : 0));

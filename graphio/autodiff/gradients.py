@@ -195,12 +195,12 @@ class _Backward:
         self.colocate = colocate
         self.arrived: dict[Tensor, list[Tensor | IndexedSlices]] = {}
         self.done: set[Operation] = set()  # of regions with several
-        self.wanted = _depending(_leading_to(ys, stopped), xs, stopped)
+        self.requested = _depending(_leading_to(ys, stopped), xs, stopped)
 
     def run(self, incoming: Sequence[Any]) -> list[Gradient]:
         for y, dy in zip(self.ys, incoming, strict=True):
             self._add(y, _initial(y, dy))
-        operations = {t.op for t in self.wanted if any(self.wanted_inputs(t.op))}
+        operations = {t.op for t in self.requested if any(self.requested_inputs(t.op))}
         for operation in sorted(operations, key=lambda op: op.order, reverse=True):
             self._differentiate(operation)
         return [
@@ -216,8 +216,8 @@ class _Backward:
         ]
         return total([dy for dy in parts if dy is not None]) if parts else self._total(x)
 
-    def wanted_inputs(self, operation: Operation) -> list[bool]:
-        return [t is not None and t in self.wanted for t in sources(operation)]
+    def requested_inputs(self, operation: Operation) -> list[bool]:
+        return [t is not None and t in self.requested for t in sources(operation)]
 
     def _through(self, region: Region, operation: Operation) -> None:
         """Asks the program for the gradient of a part of its graph, when all has arrived there."""
@@ -235,7 +235,7 @@ class _Backward:
             ]
             found = region.function(dense)
         for tensor, gradient in zip(region.inputs, found, strict=True):
-            if tensor is not None and tensor in self.wanted and gradient is not None:
+            if tensor is not None and tensor in self.requested and gradient is not None:
                 self._add(tensor, gradient)
 
     def _differentiate(self, operation: Operation) -> None:
@@ -252,12 +252,12 @@ class _Backward:
             return
         keep_sparse = gradient_registry.takes_slices(function)
         dense = arriving if keep_sparse else [_dense(dy) for dy in arriving]
-        wanted, targets = self.wanted_inputs(operation), sources(operation)
+        requested, targets = self.requested_inputs(operation), sources(operation)
         name = operation.name.rsplit("/", 1)[-1] + "_grad"
         with self._beside(operation), scopes.name_scope(name):
             if operation.op in CONTROL_FLOW and operation.domain == "":
-                self._check_held(operation, arriving, wanted)
-                found = function(operation, *dense, wanted=wanted)
+                self._check_held(operation, arriving, requested)
+                found = function(operation, *dense, requested=requested)
             else:
                 found = function(operation, *dense)
         if len(found) != len(targets):
@@ -265,14 +265,14 @@ class _Backward:
                 f"the gradient of {operation.op} gave {len(found)} gradients for "
                 f"{len(targets)} inputs ('{operation.name}'); return one an input, None for none"
             )
-        for tensor, needed, gradient in zip(targets, wanted, found, strict=True):
+        for tensor, needed, gradient in zip(targets, requested, found, strict=True):
             if tensor is not None and needed and gradient is not None:
                 self._add(tensor, gradient)
 
     def _check_held(
-        self, operation: Operation, arriving: Sequence[Gradient], wanted: Sequence[bool]
+        self, operation: Operation, arriving: Sequence[Gradient], requested: Sequence[bool]
     ) -> None:
-        read = [t for t, want in zip(sources(operation), wanted, strict=True) if want]
+        read = [t for t, want in zip(sources(operation), requested, strict=True) if want]
         made = [t for t, dy in zip(operation.outputs, arriving, strict=True) if dy is not None]
         held = next(
             (

@@ -50,7 +50,7 @@ class Host:
     def heed_signals(self, options: Any) -> None:
         """Puts into ci_options or ci_session_options that handlers of signals run in long calls."""
         options.interrupt.user = self._handle
-        options.interrupt.asked = lib.graphio_interrupted
+        options.interrupt.requested = lib.graphio_interrupted
 
     def raised(self) -> BaseException | None:
         """The error that the failed run got from a function, once; all begun calls are over."""

@@ -50,8 +50,8 @@ for module in (inspect, ls, verify, diff, convert, run, bench, profile, show, ex
     app.command(module.NAME)(module.command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"graphio {graphio_version}")
         raise typer.Exit
 

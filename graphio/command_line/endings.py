@@ -10,18 +10,18 @@ from graphio.command_line.exits import USAGE, Refused
 __all__ = ["ending"]
 
 
-def ending(wanted: str) -> Callable[[str | None], str | None]:
-    """A callback of an option whose file ends in `wanted`, such as ".svg".
+def ending(requested: str) -> Callable[[str | None], str | None]:
+    """A callback of an option whose file ends in `requested`, such as ".svg".
 
     Raises:
         Refused: from the callback, for a path that ends otherwise.
     """
 
     def check(path: str | None) -> str | None:
-        if path is not None and os.path.splitext(path)[1].lower() != wanted:
+        if path is not None and os.path.splitext(path)[1].lower() != requested:
             raise Refused(
-                f"'{path}' would hold the contents of a {wanted} file: name it so, such as "
-                f"'{os.path.splitext(path)[0] or 'file'}{wanted}'",
+                f"'{path}' would hold the contents of a {requested} file: name it so, such as "
+                f"'{os.path.splitext(path)[0] or 'file'}{requested}'",
                 USAGE,
             )
         return path

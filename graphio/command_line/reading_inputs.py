@@ -167,10 +167,10 @@ def _columns(
     name = name or _only(path, specs)
     if name in table:
         return {name: _as_column(table[name], _spec(name, specs))}
-    texts = [key for key, column in table.items() if column.dtype == object]
-    if texts and _spec(name, specs).dtype != object:
+    strings = [key for key, column in table.items() if column.dtype == object]
+    if strings and _spec(name, specs).dtype != object:
         raise Refused(
-            f"columns {', '.join(texts)} of '{path}' are not numbers, which '{name}' takes"
+            f"columns {', '.join(strings)} of '{path}' are not numbers, which '{name}' takes"
         )
     return {name: np.stack([np.asarray(column) for column in table.values()], axis=1)}
 

@@ -79,7 +79,7 @@ def _table(arrays: Mapping[str, Array]) -> Any:
     columns: dict[str, Any] = {}
     for name, array in arrays.items():
         flat = array.reshape(len(array), -1)
-        flat = _texts(flat) if flat.dtype == object else flat
+        flat = _strings(flat) if flat.dtype == object else flat
         if array.ndim == 1:
             columns[name] = flat[:, 0]
         else:
@@ -87,10 +87,10 @@ def _table(arrays: Mapping[str, Array]) -> Any:
     return pyarrow.table(columns)
 
 
-def _texts(array: Array) -> Array:
+def _strings(array: Array) -> Array:
     made = np.empty(array.shape, object)
-    for place, value in np.ndenumerate(array):
-        made[place] = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    for position, value in np.ndenumerate(array):
+        made[position] = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
     return made
 
 

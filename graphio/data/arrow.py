@@ -57,7 +57,7 @@ class Column(NamedTuple):
         """Whether the rows' tensors have different lengths."""
         return None in self.spec.shape.as_list()
 
-    def room(self, rows: int) -> tuple[int, ...]:
+    def empty_shape(self, rows: int) -> tuple[int, ...]:
         """The shape of so many rows that have one length."""
         return (rows, *(size or 0 for size in self.spec.shape.as_list()))
 
@@ -66,12 +66,12 @@ class Column(NamedTuple):
 
 
 def columns_of(
-    schema: Any, wanted: Sequence[str] | None, missing: Mapping[str, Any] | None, what: str
+    schema: Any, requested: Sequence[str] | None, missing: Mapping[str, Any] | None, what: str
 ) -> list[Column]:
     """The requested columns of a schema.
 
     Args:
-        wanted: their names; None: all.
+        requested: their names; None: all.
         missing: replacements of null, by name.
 
     Raises:
@@ -80,7 +80,7 @@ def columns_of(
     """
     names = list(schema.names)
     fill = dict(missing or {})
-    chosen = names if wanted is None else list(wanted)
+    chosen = names if requested is None else list(requested)
     for name in (*chosen, *fill):
         if name not in names:
             near = difflib.get_close_matches(str(name), names, 1)
@@ -149,7 +149,7 @@ def _rows(values: Any, column: Column) -> Any:
     _no_nulls(lists, column)
     inner = _flat(lists.flatten(), column, column.spec.dtype)
     if not column.ragged:
-        return inner.reshape(column.room(len(lists)))
+        return inner.reshape(column.empty_shape(len(lists)))
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
     return np.split(inner, np.cumsum(lengths)[:-1]) if len(lists) else []
 

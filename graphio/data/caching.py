@@ -107,14 +107,14 @@ class FileCache(Stage):
         self.close_files()
         self.given = 0
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return self.given
 
-    def set_place(self, place: Any) -> None:
-        self.counted(place, self.source.most())
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.counted(saved_position, self.source.most())
         if os.path.exists(self.path):
-            self.pull(place)
-        elif place:
+            self.pull(saved_position)
+        elif saved_position:
             raise errors.FailedPreconditionError(
                 message=f"cache: {self.path} was not complete when the checkpoint was saved, so "
                 f"the pipeline cannot go on from there [{self.what}]"

@@ -61,14 +61,14 @@ class _Columns(Stage):
             fields = fields_of(text, self.delimiter, self.quotes) or [""]
         except ValueError as error:
             raise self.refused(f"cannot read the csv line {_shown(text)}: {error}") from None
-        wanted = range(len(self.columns)) if self.select is None else self.select
+        requested = range(len(self.columns)) if self.select is None else self.select
         if (self.select is None and len(fields) != len(self.columns)) or (
-            max(wanted, default=-1) >= len(fields)
+            max(requested, default=-1) >= len(fields)
         ):
             raise self.refused(
                 f"Expect {len(self.columns)} fields but have {len(fields)} in record {_shown(text)}"
             )
-        return [self._field(fields[i], *c) for i, c in zip(wanted, self.columns, strict=True)]
+        return [self._field(fields[i], *c) for i, c in zip(requested, self.columns, strict=True)]
 
     def _field(self, text: str, dtype: Any, default: Any) -> Array:
         if text in ("", self.missing):
@@ -220,8 +220,8 @@ def make_csv_dataset(
     options: Any = {"delimiter": field_delim}
     if not use_quote_delim:
         options["quoting"] = csv.QUOTE_NONE
-    wanted = (num_rows_for_inference or 100) + 1
-    text = "\n".join(e[0][()].decode(encoding, "surrogateescape") for e in lines.pull(wanted))
+    requested = (num_rows_for_inference or 100) + 1
+    text = "\n".join(e[0][()].decode(encoding, "surrogateescape") for e in lines.pull(requested))
     lines.close()
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), **options) if row]
     if not rows:
@@ -285,9 +285,9 @@ def _chosen(names: Sequence[str], select: Sequence[Any] | None) -> list[int]:
     return sorted(names.index(c) if isinstance(c, str) else int(c) for c in select)
 
 
-def _inferred(texts: Sequence[str], missing: str) -> Any:
+def _inferred(string_values: Sequence[str], missing: str) -> Any:
     """A default of the narrowest dtype that takes all strings."""
-    known = [text for text in texts if text not in ("", missing)]
+    known = [text for text in string_values if text not in ("", missing)]
     for dtype in _TYPES_OF_NUMBERS if known else ():
         convert = int if dtype.is_integer else float
         try:

@@ -24,11 +24,11 @@ class _Calling(Stage):
         self.source = source
         self.function = function
 
-    def place(self) -> Any:
-        return self.function.place()
+    def saved_position(self) -> Any:
+        return self.function.saved_position()
 
-    def set_place(self, place: Any) -> None:
-        self.function.set_place(place)
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.function.set_saved_position(saved_position)
 
     def parameters(self) -> Sequence[Any]:
         return [op.op for op in self.function.function.graph.operations]
@@ -117,12 +117,12 @@ class TakeWhile(_Calling):
     def restart(self) -> None:
         self.ended = False
 
-    def place(self) -> Any:
-        return [self.ended, super().place()]
+    def saved_position(self) -> Any:
+        return [self.ended, super().saved_position()]
 
-    def set_place(self, place: Any) -> None:
-        self.ended = place[0]
-        super().set_place(place[1])
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.ended = saved_position[0]
+        super().set_saved_position(saved_position[1])
 
 
 class Scan(_Calling):
@@ -149,12 +149,12 @@ class Scan(_Calling):
     def restart(self) -> None:
         self.state = self.initial
 
-    def place(self) -> Any:
-        return [self.state, super().place()]
+    def saved_position(self) -> Any:
+        return [self.state, super().saved_position()]
 
-    def set_place(self, place: Any) -> None:
-        self.state = place[0]
-        super().set_place(place[1])
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.state = saved_position[0]
+        super().set_saved_position(saved_position[1])
 
 
 class _Slot:
@@ -193,11 +193,11 @@ class Interleave(_Calling):
             if slot is None:
                 self._open()
                 continue
-            wanted = min(self.block - self.taken, count - len(found))
-            elements = slot.stage.elements(wanted)
+            requested = min(self.block - self.taken, count - len(found))
+            elements = slot.stage.elements(requested)
             found += elements
             self.taken += len(elements)
-            if len(elements) < wanted:
+            if len(elements) < requested:
                 slot.stage.close()
                 self.slots[self.at] = None
                 self._advance()
@@ -217,12 +217,12 @@ class Interleave(_Calling):
         self.at = (self.at + 1) % self.cycle
         self.taken = 0
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         slots = [s and [s.results, s.stage.save()] for s in self.slots]
-        return [self.at, self.taken, self.ended, slots, super().place()]
+        return [self.at, self.taken, self.ended, slots, super().saved_position()]
 
-    def set_place(self, place: Any) -> None:
-        at, taken, self.ended, slots, function = place
+    def set_saved_position(self, saved_position: Any) -> None:
+        at, taken, self.ended, slots, function = saved_position
         self.at, self.taken = self.counted(at, self.cycle - 1), self.counted(taken, self.block)
         if len(slots) != self.cycle:
             raise ValueError(f"{self.kind} is in {len(slots)} datasets, of {self.cycle}")
@@ -232,7 +232,7 @@ class Interleave(_Calling):
         for slot, saved in zip(self.slots, slots, strict=True):
             if slot is not None:
                 slot.stage.load(saved[-1])
-        super().set_place(function)
+        super().set_saved_position(function)
 
     def parameters(self) -> Sequence[Any]:
         return [self.cycle, self.block, *super().parameters()]
@@ -320,27 +320,30 @@ class SparseBatch(Batch):
     """As Batch, where some components are the parts of SparseTensors, which begin at offsets."""
 
     def __init__(
-        self, source: Stage, size: int, drop_remainder: bool, places: Sequence[int]
+        self, source: Stage, size: int, drop_remainder: bool, saved_positions: Sequence[int]
     ) -> None:
         super().__init__(source, size, drop_remainder)
-        self._places = places
+        self._saved_positions = saved_positions
 
     def joined(self, elements: Sequence[Element]) -> Element:
         """Elements as one."""
         columns = list(zip(*elements, strict=True))
         out: Element = []
         while len(out) < len(columns):
-            place = len(out)
-            if place in self._places:
-                out += self._together(*columns[place : place + 3])
+            saved_position = len(out)
+            if saved_position in self._saved_positions:
+                out += self._together(*columns[saved_position : saved_position + 3])
             else:
-                out.append(self._stacked(columns[place], place))
+                out.append(self._stacked(columns[saved_position], saved_position))
         return out
 
     def _together(self, indices: Any, values: Any, shapes: Any) -> list[Array]:
         if len({len(shape) for shape in shapes}) > 1:
             raise self.refused("SparseTensors of different ranks cannot be batched")
-        rows = [np.insert(places, 0, row, axis=1) for row, places in enumerate(indices)]
+        rows = [
+            np.insert(saved_positions, 0, row, axis=1)
+            for row, saved_positions in enumerate(indices)
+        ]
         whole = np.array([len(shapes), *np.max(np.stack(shapes), axis=0)], np.int64)
         return [np.concatenate(rows), np.concatenate(values), whole]
 
@@ -379,16 +382,16 @@ class PaddedBatch(Batch):
         return found
 
     def _stacked(self, column: Sequence[Any], component: int) -> Any:
-        wanted = self.shapes[component]
+        requested = self.shapes[component]
         for array in column:
-            if array.ndim != len(wanted):
+            if array.ndim != len(requested):
                 raise self.refused(
                     "All elements in a batch must have the same rank as the padded shape for "
-                    f"component{component}: expected rank {len(wanted)} but got element with rank "
-                    f"{array.ndim}"
+                    f"component{component}: expected rank {len(requested)} but got element with "
+                    f"rank {array.ndim}"
                 )
-        longest = [max(a.shape[d] for a in column) for d in range(len(wanted))]
-        full = [size if size < 0 else wanted[d] for d, size in enumerate(wanted)]
+        longest = [max(a.shape[d] for a in column) for d in range(len(requested))]
+        full = [size if size < 0 else requested[d] for d, size in enumerate(requested)]
         full = [longest[d] if size < 0 else size for d, size in enumerate(full)]
         for d, size in enumerate(full):
             if longest[d] > size:
@@ -399,8 +402,8 @@ class PaddedBatch(Batch):
                 )
         out = np.full((len(column), *full), self.fillings[component], column[0].dtype)
         for i, array in enumerate(column):
-            place = tuple(slice(0, size) for size in array.shape)
-            out[i, ...][place] = array if array.ndim else array[()]
+            saved_position = tuple(slice(0, size) for size in array.shape)
+            out[i, ...][saved_position] = array if array.ndim else array[()]
         return out
 
     def parameters(self) -> Sequence[Any]:
@@ -412,9 +415,9 @@ class Unbatch(Stage):
 
     kind = "unbatch"
 
-    def __init__(self, source: Stage, sparse_places: Sequence[int] = ()) -> None:
+    def __init__(self, source: Stage, sparse_positions: Sequence[int] = ()) -> None:
         super().__init__(source)
-        self.source, self._places = source, sparse_places
+        self.source, self._saved_positions = source, sparse_positions
         self.rest: list[Element] = []
 
     def pull(self, count: int) -> Sequence[Item]:
@@ -428,15 +431,15 @@ class Unbatch(Stage):
 
     def _rows(self, element: Element) -> list[Element]:
         columns: list[list[Element]] = []
-        place = 0
-        while place < len(element):
-            if place in self._places:
-                columns.append(self.sparse_rows(*element[place : place + 3]))
-                place += 3
+        saved_position = 0
+        while saved_position < len(element):
+            if saved_position in self._saved_positions:
+                columns.append(self.sparse_rows(*element[saved_position : saved_position + 3]))
+                saved_position += 3
             else:
-                array = element[place]
+                array = element[saved_position]
                 columns.append([[array[i, ...]] for i in range(len(array) if array.ndim else 0)])
-                place += 1
+                saved_position += 1
         if len({len(column) for column in columns}) != 1 or not all(a.ndim for a in element):
             raise self.refused(
                 "Input element must have the same batch size in each component; their shapes are "
@@ -469,11 +472,11 @@ class Unbatch(Stage):
     def restart(self) -> None:
         self.rest = []
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return list(self.rest)
 
-    def set_place(self, place: Any) -> None:
-        self.rest = list(place)
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.rest = list(saved_position)
 
 
 class SparseSlices(Unbatch):
@@ -543,22 +546,22 @@ class Window(Stage):
         # One at a time, unless they are there: an element that cannot be had is missed only by a
         # window that has it.
         while len(self.buffer) < count and not self.ended:
-            wanted = count - len(self.buffer) if self._sure else 1
+            requested = count - len(self.buffer) if self._sure else 1
             try:
-                elements = self.source.elements(wanted)
+                elements = self.source.elements(requested)
             except errors.OpError as error:
                 self.buffer.append(error)
                 continue
-            self.ended = len(elements) < wanted
+            self.ended = len(elements) < requested
             self.buffer.extend(elements)
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         kept = [e if isinstance(e, list) else [e.error_code, e.message] for e in self.buffer]
         failed = [i for i, e in enumerate(self.buffer) if not isinstance(e, list)]
         return [kept, self.ended, failed]
 
-    def set_place(self, place: Any) -> None:
-        kept, self.ended, *failed = place
+    def set_saved_position(self, saved_position: Any) -> None:
+        kept, self.ended, *failed = saved_position
         self.buffer = collections.deque(kept)
         for i in failed[0] if failed else ():
             code, message = kept[i]
@@ -595,11 +598,11 @@ class Unique(Stage):
     def restart(self) -> None:
         self.seen = {}
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return list(self.seen)
 
-    def set_place(self, place: Any) -> None:
-        self.seen = dict.fromkeys(place)
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.seen = dict.fromkeys(saved_position)
 
 
 class IgnoreErrors(Stage):
@@ -651,8 +654,8 @@ class Choose(Stage):
             found += elements
         return found
 
-    def set_place(self, place: Any) -> None:
-        self.position = bool(place)  # older versions saved None
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.position = bool(saved_position)  # older versions saved None
 
 
 class Sample(Stage):
@@ -718,11 +721,11 @@ class Sample(Stage):
             found += elements
         return found
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return [list(self.live), self.drawn, self.key, self.epoch]
 
-    def set_place(self, place: Any) -> None:
-        live, self.drawn, self.key, self.epoch = place
+    def set_saved_position(self, saved_position: Any) -> None:
+        live, self.drawn, self.key, self.epoch = saved_position
         self.live = list(live)
         self._draws = Draws(self.key, self.epoch)
 
@@ -785,15 +788,17 @@ class GroupByWindow(Stage):
             self.ready += elements
         stage.close()
 
-    def place(self) -> Any:
-        functions = [f.place() for f in (self.key, self.reduce, self.size)]
+    def saved_position(self) -> Any:
+        functions = [f.saved_position() for f in (self.key, self.reduce, self.size)]
         groups = [[key, list(group)] for key, group in self.groups.items()]
         return [groups, list(self.ready), self.ended, functions]
 
-    def set_place(self, place: Any) -> None:
-        self.groups = {key: list(group) for key, group in place[0]}
-        self.ready, self.ended = list(place[1]), place[2]
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.groups = {key: list(group) for key, group in saved_position[0]}
+        self.ready, self.ended = list(saved_position[1]), saved_position[2]
         if self.ended:
             self._end()
-        for function, inner in zip((self.key, self.reduce, self.size), place[3], strict=True):
-            function.set_place(inner)
+        for function, inner in zip(
+            (self.key, self.reduce, self.size), saved_position[3], strict=True
+        ):
+            function.set_saved_position(inner)

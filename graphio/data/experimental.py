@@ -405,8 +405,10 @@ def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset
     limit = np.iinfo(np.int64)
     stop = limit.min if isinstance(each, int) and each < 0 else limit.max
     found = Dataset.range(first, stop, each)
-    wanted = dtypes.as_dtype(dtype)
-    return found if wanted == dtypes.int64 else found.map(lambda n: elementwise.cast(n, wanted))
+    requested = dtypes.as_dtype(dtype)
+    return (
+        found if requested == dtypes.int64 else found.map(lambda n: elementwise.cast(n, requested))
+    )
 
 
 class NpzDataset(Dataset):

@@ -63,7 +63,7 @@ class Function:
         self.captures: dict[Tensor, Tensor] = {}
         self.graph = Graph()
         outer = self._outer.root
-        # Random operations in here and around draw from streams of their own.
+        # Random operations in here and around draw from separate streams.
         self.graph.seed, self.graph.seeds.given = outer.seed, outer.seeds.given
         self.graph.access.resolve = self._capture
         self.graph.access.around = outer
@@ -187,7 +187,7 @@ class Opening:
         runner: runs its functions.
         values: of the tensors that datasets and functions captured.
         loaded: functions that are ready, by their definition.
-        places: the future slots of functions that are not loaded yet, by their numbers.
+        saved_positions: the future slots of functions that are not loaded yet, by their numbers.
         new_key: a key for operations without a seed.
         shared: values of the variables that functions read and assign, while they run.
         one_shot: whether a one-shot iterator opens it.
@@ -203,7 +203,7 @@ class Opening:
         self.new_key = new_key
         self.values = values
         self.loaded: dict[Function, Loaded] = {}
-        self.places: dict[str, Any] = {}
+        self.saved_positions: dict[str, Any] = {}
         self.shared: dict[str, Array] = {}
         self.one_shot = False
 
@@ -221,9 +221,9 @@ class Opening:
         """The function, loaded once, with the values that it captures here."""
         if function not in self.loaded:
             self.loaded[function] = Loaded(function, self)
-            place = self.places.pop(str(function.number), None)
-            if place is not None:
-                self.loaded[function].set_place(place)
+            saved_position = self.saved_positions.pop(str(function.number), None)
+            if saved_position is not None:
+                self.loaded[function].set_saved_position(saved_position)
         captured = [self.values[t] for t in function.captures]
         return Bound(self.loaded[function], captured)
 
@@ -236,7 +236,10 @@ class Bound:
         self.function, self.pure = loaded.function, loaded.pure
         self.another, self.open = loaded.another, loaded.open
         self.components = loaded.components
-        self.place, self.set_place = loaded.place, loaded.set_place
+        self.saved_position, self.set_saved_position = (
+            loaded.saved_position,
+            loaded.set_saved_position,
+        )
 
     def __call__(self, *elements: Sequence[Any], run: Any = None) -> list[Array]:
         """The components of the result for the components of each argument."""
@@ -259,7 +262,7 @@ class Loaded:
         self._runner = opening.runner
         self._key, self._keys_given = opening.new_key(), 0
         self._inner: dict[Function, Loaded] = {}
-        self._places: dict[str, Any] = {}
+        self._saved_positions: dict[str, Any] = {}
         graph = function.graph
         self._formal = [*function.captures.values(), *function.arguments]
         effects = [op for op in graph.operations if _has_effect(op)]
@@ -348,26 +351,29 @@ class Loaded:
     def _open(self, dataset: Dataset, results: Sequence[Array]) -> Any:
         values = dict(zip(dataset.captures, results, strict=True))
         opening = Opening(self._runner, values, self._new_key)
-        opening.loaded, opening.places = self._inner, self._places
+        opening.loaded, opening.saved_positions = self._inner, self._saved_positions
         opening.shared = self._shared
         return dataset.open(opening)
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         """The positions of the random generators, here and in nested functions."""
         state = {} if self._state is None else self._state.generators()
-        inner = {str(function.number): loaded.place() for function, loaded in self._inner.items()}
+        inner = {
+            str(function.number): loaded.saved_position()
+            for function, loaded in self._inner.items()
+        }
         return [
             {name: [f"{key:x}", f"{count:x}"] for name, (key, count) in state.items()},
-            {**self._places, **dict(sorted(inner.items()))},
+            {**self._saved_positions, **dict(sorted(inner.items()))},
             [self._key, self._keys_given],
         ]
 
-    def set_place(self, place: Any) -> None:
+    def set_saved_position(self, saved_position: Any) -> None:
         """Moves to a saved position."""
-        for name, (key, count) in place[0].items():
+        for name, (key, count) in saved_position[0].items():
             self._state.set_generator(name, int(key, 16), int(count, 16))
-        self._places = dict(place[1])
-        self._key, self._keys_given = place[2]
+        self._saved_positions = dict(saved_position[1])
+        self._key, self._keys_given = saved_position[2]
         for function, loaded in self._inner.items():
-            if str(function.number) in self._places:
-                loaded.set_place(self._places.pop(str(function.number)))
+            if str(function.number) in self._saved_positions:
+                loaded.set_saved_position(self._saved_positions.pop(str(function.number)))

@@ -82,19 +82,19 @@ class Generator(Stage):
             )
         return ready
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return [self.given, self.ended]
 
-    def set_place(self, place: Any) -> None:
+    def set_saved_position(self, saved_position: Any) -> None:
         self.restart()
-        for _ in range(self.counted(place[0])):
+        for _ in range(self.counted(saved_position[0])):
             self._next()
             if self.ended:
                 raise errors.DataLossError(
-                    message=f"the generator ended before element {place[0]}, the saved "
+                    message=f"the generator ended before element {saved_position[0]}, the saved "
                     f"position [{self.what}]"
                 )
-        self.given, self.ended = place
+        self.given, self.ended = saved_position
 
     def parameters(self) -> Sequence[Any]:
         types = structure.flatten(structure.types_of(self.specs))

@@ -50,9 +50,11 @@ class Iterator(Unpicklable):
         self._text = text
         self._initializer: Operation | None = initializer
         self._functions: dict[tuple[Graph, Any], str] = {}  # by what is touched, too
-        self._texts: dict[Graph, Tensor] = {}  # results of string_handle, by the graph of the call
+        self._strings: dict[
+            Graph, Tensor
+        ] = {}  # results of string_handle, by the graph of the call
         if handle is not None:
-            self._texts[scopes.get_default_graph()] = self._named(None)
+            self._strings[scopes.get_default_graph()] = self._named(None)
 
     def __repr__(self) -> str:
         return f"<Iterator shapes: {self.output_shapes}, types: {self.output_types}>"
@@ -138,7 +140,7 @@ class Iterator(Unpicklable):
         Each call of get_next is a separate step.
         """
         flat = structure.flatten(self._specs)
-        texts = [] if self._text is None else [self._text]
+        strings = [] if self._text is None else [self._text]
         graph, kind = scopes.get_default_graph().root, "IteratorGetNext"
         if self._handle is None:
             touched = stepped_by_name(graph, self._specs)
@@ -147,7 +149,7 @@ class Iterator(Unpicklable):
         found = variables.called(
             touched,
             lambda reads, outputs, node: host_call_to(
-                self._function(touched), [*texts, *reads], outputs, name=node, tf_type=kind
+                self._function(touched), [*strings, *reads], outputs, name=node, tf_type=kind
             ),
             [(s.dtype, s.shape) for s in flat],
             name or kind,
@@ -171,9 +173,9 @@ class Iterator(Unpicklable):
         check_known_by_name(graph.root, self._handle)
         if name is not None:
             return self._named(name)
-        if graph not in self._texts:
-            self._texts[graph] = self._named(None)
-        return self._texts[graph]
+        if graph not in self._strings:
+            self._strings[graph] = self._named(None)
+        return self._strings[graph]
 
     def _named(self, name: str | None) -> Tensor:
         assert self._handle is not None
@@ -255,19 +257,19 @@ def _maker(handle: Handle, dataset: Dataset, name: str | None) -> Operation:
     )
 
 
-def _check_fits(wanted: Any, found: Any) -> None:
+def _check_fits(expected: Any, found: Any) -> None:
     """Refuses a dataset of other elements than the iterator's."""
-    if not structure.alike(wanted, found):
+    if not structure.alike(expected, found):
         raise ValueError(
             "make_initializer: the two structures don't have the same nested structure: "
-            f"{structure.types_of(wanted)} and {structure.types_of(found)}"
+            f"{structure.types_of(expected)} and {structure.types_of(found)}"
         )
-    structure.common(wanted, found, "make_initializer")
-    pairs = zip(structure.flatten(wanted), structure.flatten(found), strict=True)
+    structure.common(expected, found, "make_initializer")
+    pairs = zip(structure.flatten(expected), structure.flatten(found), strict=True)
     if not all(a.shape.is_compatible_with(b.shape) for a, b in pairs):
         raise TypeError(
-            f"Expected output shapes compatible with {structure.shapes_of(wanted)} but got dataset "
-            f"with output shapes {structure.shapes_of(found)}."
+            f"Expected output shapes compatible with {structure.shapes_of(expected)} but got "
+            f"dataset with output shapes {structure.shapes_of(found)}."
         )
 
 

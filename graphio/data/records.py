@@ -86,7 +86,7 @@ def checked_compression(compression: Any) -> str:
 
 
 def paths_as_strings(value: Any) -> Any:
-    """Names of files as texts, one or a list of them."""
+    """Names of files as strings, one or a list of them."""
     if isinstance(value, (list, tuple)):
         return [paths_as_strings(v) for v in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -99,11 +99,11 @@ def matching(patterns: Array, one_shot: bool = False) -> Array:
         InvalidArgumentError: there is none. A one-shot iterator ends there (OutOfRangeError), for
             TensorFlow's leaves the check out of the function that makes its dataset.
     """
-    texts = [bytes(p).decode() for p in patterns.ravel().tolist()]
-    found = sorted({name for text in texts for name in glob.glob(text)})
+    strings = [bytes(p).decode() for p in patterns.ravel().tolist()]
+    found = sorted({name for text in strings for name in glob.glob(text)})
     if not found:
         kind = errors.OutOfRangeError if one_shot else errors.InvalidArgumentError
-        raise kind(message=f"No files matched pattern: {', '.join(texts)}")
+        raise kind(message=f"No files matched pattern: {', '.join(strings)}")
     array = np.empty(len(found), object)
     array[:] = [name.encode() for name in found]
     return array
@@ -242,12 +242,12 @@ class Files(Stage):
         self.close()
         self.at = self.read = 0
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return [self.at, self.read]
 
-    def set_place(self, place: Any) -> None:
+    def set_saved_position(self, saved_position: Any) -> None:
         self.restart()
-        at, count = place
+        at, count = saved_position
         self.at = self.counted(at, len(self.paths))
         for _ in range(self.counted(count)):
             if self._next() is None:

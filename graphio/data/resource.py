@@ -169,17 +169,17 @@ class Resource:
         """Whether it has a position."""
         return self._stage is not None
 
-    def save(self, asked: bool = False) -> IteratorState | None:
+    def save(self, requested: bool = False) -> IteratorState | None:
         """Its position; None before it begins.
 
         Args:
-            asked: True begins a one-shot iterator.
+            requested: True begins a one-shot iterator.
 
         Raises:
             FailedPreconditionError: it must begin, and has not been initialized.
         """
         with self._lock:
-            if asked:
+            if requested:
                 self._running()
             if self._stage is None:
                 return None
@@ -236,7 +236,7 @@ class Resource:
         self._look_ahead(stage, state, detail["stage"])
         return True
 
-    def _look_ahead(self, stage: Stage, state: IteratorState, place: Any) -> None:
+    def _look_ahead(self, stage: Stage, state: IteratorState, saved_position: Any) -> None:
         """Begins the data again if the saved position was its end, unless the program saves the
         position itself."""
         if self.handle.touched:
@@ -244,7 +244,7 @@ class Resource:
         try:
             elements = stage.elements(1)
         except errors.OpError:
-            stage.load(place)
+            stage.load(saved_position)
             return
         if elements:
             self._ahead = (elements[0], state)
@@ -314,13 +314,13 @@ def check_known_by_name(graph: Graph, handle: Handle) -> None:
         )
 
 
-def _fits(wanted: Any, found: Any) -> bool:
-    types = [[s.dtype for s in structure.flatten(specs)] for specs in (wanted, found)]
+def _fits(expected: Any, found: Any) -> bool:
+    types = [[s.dtype for s in structure.flatten(specs)] for specs in (expected, found)]
     return types[0] == types[1]
 
 
 def resource_of(session: Any, handle: Handle) -> Resource:
-    """A session's iterator, made when it is first asked for."""
+    """A session's iterator, made at the first request."""
     key = f"{_PREFIX}/{handle.name}"
     found = session.resources.get(key)
     if found is None:
@@ -346,9 +346,9 @@ def by_name(session: Any, text: Any, specs: Any) -> Resource:
     return resource_of(session, handle)
 
 
-def check_types(wanted: Any, found: Any) -> None:
+def check_types(expected: Any, found: Any) -> None:
     """Refuses an iterator whose elements are of other types. Raises InvalidArgumentError."""
-    types = [[s.dtype for s in structure.flatten(specs)] for specs in (wanted, found)]
+    types = [[s.dtype for s in structure.flatten(specs)] for specs in (expected, found)]
     if types[0] != types[1]:
         raise errors.InvalidArgumentError(
             message="Data type mismatch: the iterator gives "
@@ -356,26 +356,27 @@ def check_types(wanted: Any, found: Any) -> None:
         )
 
 
-def save_all(session: Any, asked: bool = False) -> dict[str, IteratorState]:
+def save_all(session: Any, requested: bool = False) -> dict[str, IteratorState]:
     """The positions of a session's iterators, by name.
 
     Args:
-        asked: whether those that make_saveable_from_iterator was called for must have a position.
+        requested: whether those that make_saveable_from_iterator was called for must have a
+            position.
 
     Raises:
         FailedPreconditionError: one of those has not been initialized.
     """
     found = {}
     for name, handle in handles_of(session.graph).items():
-        key, wanted = f"{_PREFIX}/{name}", asked and handle.saveable
-        known = wanted or key in session.resources
-        state = resource_of(session, handle).save(wanted) if known else None
+        key, expected = f"{_PREFIX}/{name}", requested and handle.saveable
+        known = expected or key in session.resources
+        state = resource_of(session, handle).save(expected) if known else None
         if state is not None:
             found[handle.name] = state
     return found
 
 
-def without_place(session: Any, known: Iterable[str], *, begun: bool) -> list[str]:
+def without_position(session: Any, known: Iterable[str], *, begun: bool) -> list[str]:
     """A session's iterators that are not among known ones, sorted.
 
     Args:

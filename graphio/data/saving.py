@@ -15,10 +15,10 @@ from graphio.support import errors
 Array = np.ndarray[Any, Any]
 
 
-def encode(place: Any) -> bytes:
+def encode(saved_position: Any) -> bytes:
     """A position as bytes: JSON, whose arrays follow it."""
     arrays: list[Array] = []
-    text = json.dumps(_plain(place, arrays), separators=(",", ":")).encode()
+    text = json.dumps(_plain(saved_position, arrays), separators=(",", ":")).encode()
     parts = [text, *(tensors.from_array(a).SerializeToString() for a in arrays)]
     return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
 

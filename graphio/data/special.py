@@ -51,11 +51,11 @@ class _Numbers(Stage):
         self.drawn += count
         return [[np.array(number >> 32, np.int64)] for number in found]
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return [self.key, self.epoch, self.drawn]
 
-    def set_place(self, place: Any) -> None:
-        self.key, self.epoch, self.drawn = place
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.key, self.epoch, self.drawn = saved_position
         self._draws = Draws(self.key, self.epoch)
 
 

@@ -69,25 +69,25 @@ class Stage:
 
     def save(self) -> Any:
         """The positions of this stage and those before it; see saving.encode."""
-        return {"place": self.place(), "inputs": [stage.save() for stage in self.inputs]}
+        return {"place": self.saved_position(), "inputs": [stage.save() for stage in self.inputs]}
 
     def load(self, saved: Any) -> None:
         """Moves to the positions that save gave."""
-        for stage, place in zip(self.inputs, saved["inputs"], strict=True):
-            stage.load(place)
-        self.set_place(saved["place"])
+        for stage, saved_position in zip(self.inputs, saved["inputs"], strict=True):
+            stage.load(saved_position)
+        self.set_saved_position(saved["place"])
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         """The position of this stage alone: it does not change when the stage goes on."""
         return self.position
 
-    def set_place(self, place: Any) -> None:
+    def set_saved_position(self, saved_position: Any) -> None:
         """Moves to a position. Raises TypeError, ValueError: it is not one of such a stage."""
-        if type(place) is not type(self.first):
-            raise TypeError(f"{self.kind} has the position {place!r}")
-        if type(place) is int:
-            self.counted(place, self.most())
-        self.position = place
+        if type(saved_position) is not type(self.first):
+            raise TypeError(f"{self.kind} has the position {saved_position!r}")
+        if type(saved_position) is int:
+            self.counted(saved_position, self.most())
+        self.position = saved_position
 
     def most(self) -> int | None:
         """The most items that one pass can give; None: unknown before its end."""
@@ -386,11 +386,11 @@ class Repeat(_Picking):
             return self.count * most
         return 0 if most == 0 else None
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return [self.epoch, self.given]
 
-    def set_place(self, place: Any) -> None:
-        epoch, given = place
+    def set_saved_position(self, saved_position: Any) -> None:
+        epoch, given = saved_position
         self.epoch = self.counted(epoch, None if self.count < 0 else self.count)
         self.given = self.counted(given, self.source.most())
 
@@ -486,7 +486,7 @@ class Shuffle(_Picking):
             self.buffer.extend(items)
         self.filled = True
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         large = sum(_bytes(item) for item in self.buffer) > _LARGE
         return {
             "key": self.key,
@@ -497,22 +497,22 @@ class Shuffle(_Picking):
             "buffer": None if large else self.saved(self.buffer),
         }
 
-    def set_place(self, place: Any) -> None:
-        self.key, self.epoch = place["key"], place["epoch"]
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.key, self.epoch = saved_position["key"], saved_position["epoch"]
         self._draws = Draws(self.key, self.epoch)
-        self._start = place["start"]
-        self.counted(place["drawn"], self.source.most())
-        if place["buffer"] is not None:
-            self.drawn, self.filled = place["drawn"], place["filled"]
-            self.buffer = self.loaded(place["buffer"])
+        self._start = saved_position["start"]
+        self.counted(saved_position["drawn"], self.source.most())
+        if saved_position["buffer"] is not None:
+            self.drawn, self.filled = saved_position["drawn"], saved_position["filled"]
+            self.buffer = self.loaded(saved_position["buffer"])
             return
         self.source.load(self._start)
         self.drawn, self.filled, self.buffer = 0, False, []
-        if place["filled"]:
+        if saved_position["filled"]:
             self._fill()
-        while self.drawn < place["drawn"]:
-            if not self.pull(min(BLOCK, place["drawn"] - self.drawn)):
-                raise ValueError(f"{place['drawn']} draws of {self.drawn} elements")
+        while self.drawn < saved_position["drawn"]:
+            if not self.pull(min(BLOCK, saved_position["drawn"] - self.drawn)):
+                raise ValueError(f"{saved_position['drawn']} draws of {self.drawn} elements")
 
     def parameters(self) -> Sequence[Any]:
         return [self.size, self.seeded, self.reshuffle]
@@ -552,11 +552,11 @@ class Cache(_Picking):
     def rewind(self) -> None:
         self.position = 0  # the first pass goes on where it was
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         return [self.position, len(self.kept), self.complete, self._start]
 
-    def set_place(self, place: Any) -> None:
-        self.position, count, complete, start = place
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.position, count, complete, start = saved_position
         self.counted(self.position, self.counted(count, self.source.most()))
         self.kept, self.complete = [], False
         self._start = start
@@ -576,15 +576,15 @@ class Zip(Stage):
     def pull(self, count: int) -> Sequence[Item]:
         if self.position or not count:
             return []
-        asked = count
+        requested = count
         columns: list[list[Element]] = []
         for stage in self.inputs:
             columns.append(stage.elements(count))
-            if count < asked:  # one before has ended: a cache behind that is as long ends, too
+            if count < requested:  # one before has ended: a cache behind that is as long ends, too
                 with contextlib.suppress(errors.OpError):
                     stage.elements(1)
             count = len(columns[-1])
-        self.position = count < asked
+        self.position = count < requested
         return [[v for part in (c[i] for c in columns) for v in part] for i in range(count)]
 
     def most(self) -> int | None:
@@ -617,5 +617,5 @@ class Concatenate(Stage):
         parts = [stage.most() for stage in self.inputs]
         return None if None in parts else sum(part or 0 for part in parts)
 
-    def set_place(self, place: Any) -> None:
-        self.position = self.counted(place, len(self.inputs))
+    def set_saved_position(self, saved_position: Any) -> None:
+        self.position = self.counted(saved_position, len(self.inputs))

@@ -214,10 +214,10 @@ def up_to(
             raise TypeError(f"{what}: expected a {type(structure).__name__}, got {value!r}")
     elif not isinstance(value, (tuple, list) if lists else tuple):
         raise TypeError(f"{what}: expected a tuple of {len(structure)}, got {value!r}")
-    wanted, found = _children(structure), _children(value)
-    if len(found) != len(wanted):
-        raise ValueError(f"{what}: expected {len(wanted)} components, got {len(found)}")
-    pairs = zip(wanted, found, strict=True)
+    expected, found = _children(structure), _children(value)
+    if len(found) != len(expected):
+        raise ValueError(f"{what}: expected {len(expected)} components, got {len(found)}")
+    pairs = zip(expected, found, strict=True)
     return [leaf for inner, part in pairs for leaf in up_to(inner, part, what, lists, nothing)]
 
 
@@ -291,11 +291,11 @@ def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
 
 def specs_of(value: Any, specs: Sequence[Spec]) -> Any:
     """Specs of the components of value, with what is known of the shapes of SparseTensors."""
-    found, place = list(specs), 0
+    found, saved_position = list(specs), 0
     for node in nodes(value):
         if isinstance(node, SparseTensor):
-            found[place + 2] = replace(found[place + 2], known=node.get_shape())
-        place += len(flatten(node))
+            found[saved_position + 2] = replace(found[saved_position + 2], known=node.get_shape())
+        saved_position += len(flatten(node))
     return pack(value, found)
 
 

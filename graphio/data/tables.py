@@ -194,7 +194,7 @@ def _joined(parts: list[Any], column: Column) -> Any:
     """Pieces of a column as one; rows of different lengths as a list, other ones as an array."""
     if column.ragged:
         return [row for part in parts for row in part]
-    empty = np.empty(column.room(0), column.spec.dtype.as_numpy_dtype)
+    empty = np.empty(column.empty_shape(0), column.spec.dtype.as_numpy_dtype)
     return np.concatenate(parts or [empty])
 
 
@@ -206,7 +206,7 @@ class _TableDataset(Dataset):
     """The common base of both kinds of tables."""
 
     def _of_groups(
-        self, groups: Any, columns: list[Column], wanted: Any, size: int, drop: bool
+        self, groups: Any, columns: list[Column], requested: Any, size: int, drop: bool
     ) -> None:
         kind = type(self).__name__
         ragged = [column.name for column in columns if column.ragged]
@@ -216,14 +216,14 @@ class _TableDataset(Dataset):
                 "leave batch_size out and use padded_batch"
             )
         specs = [_batched(c.spec, size if drop else None) if size else c.spec for c in columns]
-        structure = _structure(columns, specs, wanted)
-        ordered = columns if wanted is not None else sorted(columns, key=lambda c: c.name)
+        structure = _structure(columns, specs, requested)
+        ordered = columns if requested is not None else sorted(columns, key=lambda c: c.name)
         super().__init__(structure, lambda o: _Rows(kind, groups(), ordered, size, drop))
 
 
-def _structure(columns: Sequence[Column], values: Sequence[Any], wanted: Any) -> Any:
+def _structure(columns: Sequence[Column], values: Sequence[Any], requested: Any) -> Any:
     """Dicts by name; tuples where columns were named."""
-    if wanted is not None:
+    if requested is not None:
         return tuple(values)
     return {column.name: value for column, value in zip(columns, values, strict=True)}
 

@@ -131,12 +131,12 @@ class Prefetch(Stage):
         self._ahead.stop()
         super().load(saved)
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         elements = [f for f in self._ahead.found if isinstance(f, list)]
         return [elements, self._ahead.ended]
 
-    def set_place(self, place: Any) -> None:
-        elements, ended = place
+    def set_saved_position(self, saved_position: Any) -> None:
+        elements, ended = saved_position
         self._ahead.found = collections.deque([*elements, _END] if ended else elements)
         self._ahead.ended = ended
 
@@ -240,16 +240,16 @@ class ParallelMap(_Calling):
         self.ready.clear()
         self.ended = False
 
-    def place(self) -> Any:
+    def saved_position(self) -> Any:
         waiting = [element for element, _ in self.ready]
         waiting += [element for elements, _ in self.pending for element in elements]
-        return [[element for element in waiting if element], self.ended, super().place()]
+        return [[element for element in waiting if element], self.ended, super().saved_position()]
 
-    def set_place(self, place: Any) -> None:
+    def set_saved_position(self, saved_position: Any) -> None:
         self.restart()
-        self.ended = place[1]
-        super().set_place(place[2])
-        for element in place[0]:
+        self.ended = saved_position[1]
+        super().set_saved_position(saved_position[2])
+        for element in saved_position[0]:
             self._submit([element])
 
     def close(self) -> None:

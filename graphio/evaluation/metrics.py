@@ -84,19 +84,19 @@ def matched(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
     Raises:
         ValueError: the shapes do not fit.
     """
-    wanted, found = convert_to_tensor(labels, name="labels"), convert_to_tensor(predictions)
-    rank, other = wanted.shape.ndims, found.shape.ndims
+    expected, found = convert_to_tensor(labels, name="labels"), convert_to_tensor(predictions)
+    rank, other = expected.shape.ndims, found.shape.ndims
     if rank is not None and other is not None:
-        if rank - other == 1 and wanted.shape[-1].value in (1, None):
-            wanted = array.squeeze(wanted, [-1])
+        if rank - other == 1 and expected.shape[-1].value in (1, None):
+            expected = array.squeeze(expected, [-1])
         elif other - rank == 1 and found.shape[-1].value in (1, None):
             found = array.squeeze(found, [-1])
-    if not found.shape.is_compatible_with(wanted.shape):
+    if not found.shape.is_compatible_with(expected.shape):
         raise ValueError(
-            f"Shapes {found.shape} and {wanted.shape} are incompatible: predictions and labels of "
-            "a metric have one shape"
+            f"Shapes {found.shape} and {expected.shape} are incompatible: predictions and labels "
+            "of a metric have one shape"
         )
-    return wanted, found
+    return expected, found
 
 
 def weighted(weights: Any, like: Tensor) -> Tensor:
@@ -191,24 +191,24 @@ def accuracy(labels: Any, predictions: Any) -> Tensor:
         labels: tensor of any shape.
         predictions: tensor of that shape.
     """
-    wanted, found = matched(labels, predictions)
-    if wanted.dtype != found.dtype:
-        found = elementwise.cast(found, wanted.dtype)
-    return elementwise.cast(comparison.equal(found, wanted), dtypes.float32)
+    expected, found = matched(labels, predictions)
+    if expected.dtype != found.dtype:
+        found = elementwise.cast(found, expected.dtype)
+    return elementwise.cast(comparison.equal(found, expected), dtypes.float32)
 
 
 @_mean_of
 def mean_absolute_error(labels: Any, predictions: Any) -> Tensor:
     """The mean distance of predictions from labels; see mean for the other arguments."""
-    wanted, found = _floats(labels, predictions)
-    return elementwise.abs(found - wanted)
+    expected, found = _floats(labels, predictions)
+    return elementwise.abs(found - expected)
 
 
 @_mean_of
 def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     """The mean squared difference; see mean for the other arguments."""
-    wanted, found = _floats(labels, predictions)
-    return elementwise.squared_difference(wanted, found)
+    expected, found = _floats(labels, predictions)
+    return elementwise.squared_difference(expected, found)
 
 
 @api_guard.makes_variables
@@ -238,9 +238,9 @@ def mean_relative_error(
     name: str | None = None,
 ) -> Metric:
     """The mean of |labels - predictions| / normalizer, 0 where that is 0; see mean."""
-    wanted, found = _floats(labels, predictions)
+    expected, found = _floats(labels, predictions)
     error = div_no_nan(
-        elementwise.abs(wanted - found), elementwise.cast(normalizer, dtypes.float32)
+        elementwise.abs(expected - found), elementwise.cast(normalizer, dtypes.float32)
     )
     chosen = name or "mean_relative_error"
     return mean(error, weights, metrics_collections, updates_collections, chosen)
@@ -257,9 +257,9 @@ def mean_cosine_distance(
     name: str | None = None,
 ) -> Metric:
     """1 less the mean dot product along dim of unit vectors; see mean."""
-    wanted, found = _floats(labels, predictions)
-    product = reduction.reduce_sum(wanted * found, [dim], keepdims=True)
-    pair = mean(product, weights, None, None, name or "mean_cosine_distance")
+    expected, found = _floats(labels, predictions)
+    dot_product = reduction.reduce_sum(expected * found, [dim], keepdims=True)
+    pair = mean(dot_product, weights, None, None, name or "mean_cosine_distance")
     value, update = (1.0 - t for t in pair)
     return registered(value, update, metrics_collections, updates_collections)
 
@@ -309,8 +309,8 @@ def mean_tensor(
 
 
 def _floats(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    wanted, found = matched(labels, predictions)
-    return elementwise.cast(wanted, dtypes.float32), elementwise.cast(found, dtypes.float32)
+    expected, found = matched(labels, predictions)
+    return elementwise.cast(expected, dtypes.float32), elementwise.cast(found, dtypes.float32)
 
 
 # ---- counts ----
@@ -329,9 +329,11 @@ def _counting(kind: str, summary: str) -> Counter:
         name: str | None = None,
     ) -> Metric:
         with variable_scope(name, kind, [labels, predictions, weights]):
-            wanted, found = (elementwise.cast(t, dtypes.bool) for t in matched(labels, predictions))
+            expected, found = (
+                elementwise.cast(t, dtypes.bool) for t in matched(labels, predictions)
+            )
             right, positive = kind.startswith("true"), kind.endswith("positives")
-            label = wanted if right == positive else comparison.logical_not(wanted)
+            label = expected if right == positive else comparison.logical_not(expected)
             prediction = found if positive else comparison.logical_not(found)
             hits = elementwise.cast(comparison.logical_and(label, prediction), dtypes.float32)
             if weights is not None:
@@ -479,10 +481,10 @@ def mean_per_class_accuracy(
         The mean, and the update, which gives the share of each class (num_classes) after a batch.
     """
     with variable_scope(name, "mean_accuracy", [labels, predictions, weights]):
-        wanted, found = matched(labels, predictions)
-        classes = array.reshape(elementwise.cast(wanted, dtypes.int64), [-1])
+        expected, found = matched(labels, predictions)
+        classes = array.reshape(elementwise.cast(expected, dtypes.int64), [-1])
         hits = elementwise.cast(
-            comparison.equal(elementwise.cast(found, wanted.dtype), wanted), dtypes.float32
+            comparison.equal(elementwise.cast(found, expected.dtype), expected), dtypes.float32
         )
         counts = array.ones_like(hits)
         if weights is not None:

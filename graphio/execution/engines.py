@@ -105,11 +105,11 @@ def session_target(given: str) -> str:
 
 def listed() -> str:
     """The engines in a sentence: "'runtime' (the Python runtime) and 'cinfer'"."""
-    texts = [
+    strings = [
         f"{engine.name!r} ({engine.description})" if engine.description else repr(engine.name)
         for engine in ENGINES.values()
     ]
-    return " and ".join([", ".join(texts[:-1]), texts[-1]])
+    return " and ".join([", ".join(strings[:-1]), strings[-1]])
 
 
 def load(target: str, source: str | os.PathLike[str] | bytes, **options: Any) -> Model:

@@ -210,16 +210,20 @@ class Feeder:
             raise self._refused(type(error), value, str(error)) from None
 
     def _check_kind(self, raw: Array, value: Any) -> None:
-        wanted = self._dtype
+        requested = self._dtype
         if raw.dtype.kind not in "biufc":
             raise self._refused(_cast_error(raw, self._numpy), value, _no_numbers(raw))
-        if raw.dtype.kind == "c" and not wanted.is_complex:
+        if raw.dtype.kind == "c" and not requested.is_complex:
             raise self._refused(TypeError, value, "it is complex")
-        if wanted.is_integer and raw.dtype.kind == "f" and not np.isfinite(raw).all():
+        if requested.is_integer and raw.dtype.kind == "f" and not np.isfinite(raw).all():
             raise self._refused(ValueError, value, "no integer is NaN or infinite")
         from_python = not isinstance(value, (np.ndarray, np.generic))
-        integers = wanted.is_integer and raw.dtype.kind in "iu" and raw.size > 0
-        if from_python and integers and not wanted.min <= raw.min() <= raw.max() <= wanted.max:
+        integers = requested.is_integer and raw.dtype.kind in "iu" and raw.size > 0
+        if (
+            from_python
+            and integers
+            and not requested.min <= raw.min() <= raw.max() <= requested.max
+        ):
             raise self._refused(TypeError, value, "the integer does not fit")
 
     def _strings(self, value: Any) -> Array:

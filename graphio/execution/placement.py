@@ -106,7 +106,7 @@ class Devices:
         return self.names[0] if self.soft else None
 
 
-def place(model: Model, devices: Devices) -> None:
+def assign_devices(model: Model, devices: Devices) -> None:
     """Gives every node of a model the full name of its device, and puts a Send and a Recv where a
     value goes from one to another. What is inside a branch or a loop runs where that does.
 

@@ -52,7 +52,7 @@ def fill_costs(metadata: RunMetadata, times: Sequence[NodeTime], nodes: Sequence
         nodes: the model's, in order.
     """
     metadata.cost_graph.SetInParent()
-    told = {time.name: time for time in times}
+    reported = {time.name: time for time in times}
     ids = {node.name: i for i, node in enumerate(nodes)}
     for node in nodes:
         made = metadata.cost_graph.node.add(name=node.name, device=node.device, id=ids[node.name])
@@ -61,7 +61,7 @@ def fill_costs(metadata: RunMetadata, times: Sequence[NodeTime], nodes: Sequence
             if name in ids:
                 made.input_info.add(preceding_node=ids[name], preceding_port=int(port or 0))
         made.control_input.extend(ids[name] for name in node.control_input if name in ids)
-        time = told.get(node.name)
+        time = reported.get(node.name)
         if time is None:
             continue
         made.compute_cost = -(-max(time.end - time.start, 0) // 1000)
@@ -92,8 +92,8 @@ def with_untold(times: Sequence[NodeTime], nodes: Iterable[str]) -> list[NodeTim
         nodes: names of all the nodes that belong to the run.
     """
     start = min((time.start for time in times), default=time_ns())
-    told = {time.name for time in times}
-    return [*(NodeTime(name, start, start) for name in nodes if name not in told), *times]
+    reported = {time.name for time in times}
+    return [*(NodeTime(name, start, start) for name in nodes if name not in reported), *times]
 
 
 def divided(time: NodeTime, parts: Mapping[str, Sequence[str]]) -> list[NodeTime]:
@@ -107,9 +107,9 @@ def divided(time: NodeTime, parts: Mapping[str, Sequence[str]]) -> list[NodeTime
     names = parts.get(time.name)
     if names is None:
         return [time]
-    is_product = names[0] == ""
-    names = names[1:] if is_product else names
-    shares = 1 if is_product else len(names)
+    is_matmul = names[0] == ""
+    names = names[1:] if is_matmul else names
+    shares = 1 if is_matmul else len(names)
     length = max(time.end - time.start, 0)
     made = []
     for k, name in enumerate(names):

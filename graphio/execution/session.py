@@ -25,7 +25,7 @@ from graphio.execution.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.execution.run_metadata import RunMetadata, divided, fill_costs, fill_times, with_untold
 from graphio.framework import dtypes, registered, scopes, tracebacks
 from graphio.framework.graph import Graph, Operation, Tensor
-from graphio.framework.handle_reads import told
+from graphio.framework.handle_reads import reported
 from graphio.model.export import SignatureSpec, build_model, reach
 from graphio.model.rewrite import rewrite
 from graphio.model.run_reads import fed_reads
@@ -56,7 +56,7 @@ def get_default_session() -> Session | None:
 
 
 #: TensorFlow's words for what needs a default session
-_DEEDS = {"eval": "evaluate tensor using", "run": "execute operation using"}
+_ACTIONS = {"eval": "evaluate tensor using", "run": "execute operation using"}
 
 
 @registered.session_of.register
@@ -69,7 +69,7 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     chosen = session if session is not None else get_default_session()
     if chosen is None:
         raise ValueError(
-            f"Cannot {_DEEDS.get(what, 'use')} `{what}()`: No default session is registered. Use "
+            f"Cannot {_ACTIONS.get(what, 'use')} `{what}()`: No default session is registered. Use "
             f"`with sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
         )
     if chosen.graph is not graph.root:
@@ -259,15 +259,15 @@ class Session(pickling.Unpicklable):
         key = (fetching.key_of(fetches), tuple(feeds))
         plan = self._plan(fetches, feeds, key, bool(self._visitors))
         times: list[NodeTime] | None = None
-        wanted = plan.costs_are_due() and run_metadata is not None
+        requested = plan.costs_are_due() and run_metadata is not None
         if run_metadata is not None:
             run_metadata.Clear()
             traced = given.trace_level != RunOptions.NO_TRACE
-            times = [] if traced or wanted else None
+            times = [] if traced or requested else None
         deadline = time.monotonic() + limit / 1000 if limit > 0 else None
         values = plan.run_watched(feeds, times, deadline, _visiting(self._visitors))
         if run_metadata is not None:
-            plan.tell(run_metadata, times or [], traced, wanted, given.output_partition_graphs)
+            plan.tell(run_metadata, times or [], traced, requested, given.output_partition_graphs)
         return values
 
     def make_callable(
@@ -488,15 +488,17 @@ class _Plan:
         self._structure = fetching.Structure(session.graph, fetches)
         elements = self._structure.elements
         fetches_of = list(zip(elements, self._structure.as_computed, strict=True))
-        place_of_fed = _places(fed)
-        wanted = [(e, c) for e, c in fetches_of if isinstance(e, Tensor) and e not in place_of_fed]
-        outputs = list(dict.fromkeys(wanted))
+        position_of_fed = _positions(fed)
+        requested = [
+            (e, c) for e, c in fetches_of if isinstance(e, Tensor) and e not in position_of_fed
+        ]
+        outputs = list(dict.fromkeys(requested))
         operations = (e for e in elements if isinstance(e, Operation))
-        targets = list(dict.fromkeys(e for e in operations if not _is_fed(e, place_of_fed)))
+        targets = list(dict.fromkeys(e for e in operations if not _is_fed(e, position_of_fed)))
         self._session = session
-        place_of_output = _places(outputs)
+        position_of_output = _positions(outputs)
         #: for each leaf: None, or ("fed" or "run", position)
-        self._sources = [_source(f, place_of_fed, place_of_output) for f in fetches_of]
+        self._sources = [_source(f, position_of_fed, position_of_output) for f in fetches_of]
         self._signature: Any = None
         #: names of nodes that run as one, by the one that they run as
         self._parts: Mapping[str, Sequence[str]] = {}
@@ -526,14 +528,14 @@ class _Plan:
         if self._direct:
             self._run = self._signature.run_checked
             #: where each leaf is found among the outputs and the None that follows them
-            self._places = [-1 if source is None else source[1] for source in self._sources]
+            self._positions = [-1 if source is None else source[1] for source in self._sources]
 
     def _model(self, placed: bool) -> tuple[Any, list[Array]]:
         """The model that runs; placed: with devices even if no operation requests one."""
         model, arrays = build_model(self._graph, [self._spec])
         devices = self._session._devices
         if placed or self._graph.has_devices or devices.log:
-            placement.place(model, devices)
+            placement.assign_devices(model, devices)
         return model, arrays
 
     def _loaded(self) -> Any:
@@ -574,7 +576,7 @@ class _Plan:
             raise self._with_operation(error) from self._cause(error)
         found.append(None)
         leaves = []
-        for i in self._places:
+        for i in self._positions:
             value = found[i]
             whole = value.__class__ is np.ndarray and value.ndim
             leaves.append(value if whole else fetching.unwrapped(value))
@@ -659,13 +661,15 @@ class _Plan:
         if self._signature is None or not (traced or costs or partitions):
             return
         model, _ = self._model(placed=True)
-        told = [part for time in times for part in divided(time, self._parts)]
+        reported = [part for time in times for part in divided(time, self._parts)]
         if traced:
             nodes = {node.name: node for node in model.graph.node}
-            known = with_untold(told, [n.name for n in model.graph.node if n.op != "Placeholder"])
+            known = with_untold(
+                reported, [n.name for n in model.graph.node if n.op != "Placeholder"]
+            )
             fill_times(metadata, known, nodes, self._session._devices.names[0])
         if costs:
-            fill_costs(metadata, told, model.graph.node)
+            fill_costs(metadata, reported, model.graph.node)
         if partitions:
             metadata.partition_graphs.extend(placement.partitions(model))
 
@@ -682,7 +686,7 @@ class _Plan:
         operation = self._graph.find_operation(error.node_name)
         if operation is None or error.op is not None:
             return error
-        return told(error, operation)
+        return reported(error, operation)
 
     def _cause(self, error: errors.OpError) -> BaseException | None:
         """The exception of a user's function; None: a kernel raised the error."""
@@ -735,9 +739,9 @@ def _keyed(tensors: Sequence[Tensor]) -> list[tuple[str, Tensor]]:
     return [(str(i), tensor) for i, tensor in enumerate(tensors)]
 
 
-def _places(items: Iterable[_Key]) -> dict[_Key, int]:
+def _positions(items: Iterable[_Key]) -> dict[_Key, int]:
     """The index of each item among the items, which are all different."""
-    return {item: place for place, item in enumerate(items)}
+    return {item: assign_devices for assign_devices, item in enumerate(items)}
 
 
 def _is_fed(operation: Operation, fed: Container[Tensor]) -> bool:

@@ -191,28 +191,28 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
     for v in flat:
         if isinstance(v, Tensor):
             raise TypeError(f"'{v.name}' is a tensor; use tf.stack to join tensors")
-    wanted = _inferred(flat, value) if dtype is None else dtype
-    if not wanted.number and flat:
+    requested = _inferred(flat, value) if dtype is None else dtype
+    if not requested.number and flat:
         raise TypeError(
-            f"Expected {wanted.name}, got {flat[0]!r} of type '{type(flat[0]).__name__}' instead: "
-            "no tensor has that dtype"
+            f"Expected {requested.name}, got {flat[0]!r} of type '{type(flat[0]).__name__}' instead"
+            ": no tensor has that dtype"
         )
-    kind = np.dtype(wanted.as_numpy_dtype).kind
+    kind = np.dtype(requested.as_numpy_dtype).kind
     if kind not in _ACCEPTS:  # ml_dtypes
-        kind = "i" if wanted.is_integer else "f"
+        kind = "i" if requested.is_integer else "f"
     accepts = _ACCEPTS[kind]
     for v in flat:
         if not isinstance(v, accepts):
             raise TypeError(
-                f"Expected {wanted.name}, got {v!r} of type '{type(v).__name__}' instead."
+                f"Expected {requested.name}, got {v!r} of type '{type(v).__name__}' instead."
             )
     try:
-        if wanted == dtypes.string:
+        if requested == dtypes.string:
             return _strings(_object_array(value))
         with np.errstate(all="ignore"):
             if kind in "iu":
-                return _integers(value, wanted)
-            return np.array(value, dtype=wanted.as_numpy_dtype)
+                return _integers(value, requested)
+            return np.array(value, dtype=requested.as_numpy_dtype)
     except (ValueError, OverflowError) as error:
         text = str(error)
         if "inhomogeneous" in text or "sequence" in text:
@@ -220,24 +220,24 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
             raise ValueError(
                 f"the nested lists are ragged, expected equal lengths at every level: {shown}"
             ) from None
-        raise TypeError(f"{value!r} does not fit {wanted.name}: {text}") from None
+        raise TypeError(f"{value!r} does not fit {requested.name}: {text}") from None
 
 
-def _integers(value: Any, wanted: DType) -> Array:
+def _integers(value: Any, requested: DType) -> Array:
     """Python's integers by their lowest bits, if 64 bits hold them: -1 as uint8 is 255."""
     array = np.array(value)
     if array.dtype.kind not in "iu":  # integers below 0 together with those of 2**63 and more
         array = np.array(value, dtype=object)
-    if array.size and not _in_range(array, wanted):
-        low, high = -(2**63), 2**63 if wanted.min else 2**64
+    if array.size and not _in_range(array, requested):
+        low, high = -(2**63), 2**63 if requested.min else 2**64
         if int(array.min()) < low or int(array.max()) >= high:
-            raise ValueError(f"out of range for {wanted.name}")
+            raise ValueError(f"out of range for {requested.name}")
         array = np.vectorize(lambda v: int(v) & 2**64 - 1, otypes=[np.uint64])(array)
-    return array.astype(wanted.as_numpy_dtype)
+    return array.astype(requested.as_numpy_dtype)
 
 
-def _in_range(array: Array, wanted: DType) -> bool:
-    return bool(int(array.min()) >= wanted.min and int(array.max()) <= wanted.max)
+def _in_range(array: Array, requested: DType) -> bool:
+    return bool(int(array.min()) >= requested.min and int(array.max()) <= requested.max)
 
 
 def _object_array(value: Any) -> Array:
@@ -298,47 +298,47 @@ def convert_to_tensor(
         TypeError: value cannot become a tensor, or does not fit dtype.
         ValueError: value is a tensor of another dtype.
     """
-    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    requested = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if isinstance(value, Tensor):
-        return _checked(value, wanted)
+        return _checked(value, requested)
     for base_type, conversion in _conversions:
         if isinstance(value, base_type):
-            return _checked(conversion(value, dtype=wanted, name=name, as_ref=False), wanted)
+            return _checked(conversion(value, dtype=requested, name=name, as_ref=False), requested)
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
-        if wanted not in (None, dtypes.int32, dtypes.int64):
+        if requested not in (None, dtypes.int32, dtypes.int64):
             raise TypeError(
-                f"Cannot convert TensorShape {value} to {wanted}; sizes are int32 or int64"
+                f"Cannot convert TensorShape {value} to {requested}; sizes are int32 or int64"
             )
         sizes = np.array(value.as_list(), np.int64)
         large = sizes.size > 0 and int(sizes.max()) > dtypes.int32.max
-        if large and wanted == dtypes.int32:
+        if large and requested == dtypes.int32:
             raise ValueError(f"the shape {value} does not fit int32: a dimension is too large")
-        kind = wanted or (dtypes.int64 if large else dtypes.int32)
+        kind = requested or (dtypes.int64 if large else dtypes.int32)
         return constant(sizes, kind, name=name or "Const")
     if isinstance(value, Dimension):
-        return constant(value.value, wanted or dtypes.int32, name=name or "Const")
+        return constant(value.value, requested or dtypes.int32, name=name or "Const")
     if hasattr(value, "__tf_tensor__"):
-        return _checked(value.__tf_tensor__(wanted, name), wanted)
+        return _checked(value.__tf_tensor__(requested, name), requested)
     if isinstance(value, (list, tuple)) and any(_is_symbolic(v) for v in _leaves(value)):
-        return _stacked(value, wanted, name)
-    if wanted is None and preferred_dtype is not None:
+        return _stacked(value, requested, name)
+    if requested is None and preferred_dtype is not None:
         try:
             return constant(value, preferred_dtype, name=name or "Const")
         except (TypeError, ValueError):
             pass
-    return constant(value, wanted, name=name or "Const")
+    return constant(value, requested, name=name or "Const")
 
 
 def _is_symbolic(value: Any) -> bool:
     return isinstance(value, (Tensor, *(base for base, _ in _conversions)))
 
 
-def _stacked(value: Any, wanted: DType | None, name: str | None) -> Tensor:
+def _stacked(value: Any, requested: DType | None, name: str | None) -> Tensor:
     tensors = [convert_to_tensor(v) for v in _leaves(value) if _is_symbolic(v)]
-    kind = wanted or tensors[0].dtype
-    if wanted is None and any(t.dtype.base_dtype != kind.base_dtype for t in tensors):
+    kind = requested or tensors[0].dtype
+    if requested is None and any(t.dtype.base_dtype != kind.base_dtype for t in tensors):
         found = ", ".join(f"'{t.name}' is {t.dtype.name}" for t in tensors)
         raise TypeError(f"a list of tensors of different dtypes makes none: {found}; cast them")
     parts = [_packed(v, kind) for v in value]
@@ -352,10 +352,10 @@ def _packed(value: Any, kind: DType) -> Tensor:
     return registered.cast(convert_to_tensor(value), kind)
 
 
-def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
-    if wanted is not None and tensor.dtype != wanted:
+def _checked(tensor: Tensor, requested: DType | None) -> Tensor:
+    if requested is not None and tensor.dtype != requested:
         raise ValueError(
-            f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+            f"Tensor conversion requested dtype {requested.name} for Tensor with dtype "
             f"{tensor.dtype.name}: {tensor!r}"
         )
     return tensor

@@ -40,8 +40,8 @@ class SaveSliceInfo:
         Raises:
             ValueError: spec is none.
         """
-        *sizes, places = spec.split() or [""]
-        pairs = [pair.split(",") for pair in places.split(":")]
+        *sizes, positions = spec.split() or [""]
+        pairs = [pair.split(",") for pair in positions.split(":")]
         try:
             whole = [int(size) for size in sizes]
             begins, parts = ([int(pair[i]) for pair in pairs if len(pair) == 2] for i in (0, 1))
@@ -55,7 +55,7 @@ class SaveSliceInfo:
         return cls(None, whole, begins, parts)
 
     @property
-    def place(self) -> tuple[slice, ...]:
+    def indices(self) -> tuple[slice, ...]:
         """The index of the part in an array of the complete variable."""
         pairs = zip(self.var_offset or (), self.var_shape or (), strict=True)
         return tuple(slice(begin, begin + size) for begin, size in pairs)

@@ -170,8 +170,8 @@ class SparseTensor(Composite):
 
     def __mul__(self, other: Any) -> SparseTensor:
         """self * a dense tensor that broadcasts to self's shape; there is no + and no -."""
-        product: SparseTensor = registered.multiplied(self, other)
-        return product
+        result: SparseTensor = registered.multiplied(self, other)
+        return result
 
     def __rmul__(self, other: Any) -> Any:
         # TensorFlow knows tensor * sparse, but no number * sparse.

@@ -177,10 +177,10 @@ class Variable(Handle, Operators):
         else:  # made in a body or a dataset's function, it is lifted out of it: it is there once
             with graph.as_default(), scopes.name_scope(around + "/" if around else None):
                 self._build(graph, name, initial_value, dtype, known)
-        wanted = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
-        if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in wanted:
-            wanted.append(GraphKeys.TRAINABLE_VARIABLES)
-        graph.add_to_collections(wanted, self)
+        collection_keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in collection_keys:
+            collection_keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        graph.add_to_collections(collection_keys, self)
         variables_of(graph)[self._state_name] = self
 
     def _build(
@@ -200,13 +200,13 @@ class Variable(Handle, Operators):
     def _make_nodes(
         self, graph: Graph, scope: str, initial_value: Any, dtype: Any, known: TensorShape | None
     ) -> None:
-        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        collection_keys = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         before = len(graph.operations)
         if callable(initial_value):
             with scopes.name_scope("Initializer"):
-                value = convert_to_tensor(initial_value(), wanted, name="initial_value")
+                value = convert_to_tensor(initial_value(), collection_keys, name="initial_value")
         else:
-            value = convert_to_tensor(initial_value, wanted, name="initial_value")
+            value = convert_to_tensor(initial_value, collection_keys, name="initial_value")
         if value.graph is not graph:
             raise ValueError(
                 f"the initial value '{value.name}' is inside a loop or branch, or a function "

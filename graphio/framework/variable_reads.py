@@ -92,7 +92,7 @@ def into_bodies(variables: Mapping[str, Variable], *bodies: Graph) -> None:
     shared = {variables[name].snapshot: variables[name] for name in assigned if name in variables}
     if shared:
         for body in bodies:
-            _Inside(shared, body).place(body)
+            _Inside(shared, body).apply(body)
 
 
 class _Inside:
@@ -108,14 +108,14 @@ class _Inside:
         self._names = {variable.op.name: variable for variable in shared.values()}
         self._top = top
 
-    def place(self, body: Graph) -> None:
+    def apply(self, body: Graph) -> None:
         """Gives each use a read at its position; uses with no assignment in between share one."""
         self._learn(body)
         now: dict[str, Tensor] = {}
         placed: list[Operation] = []
         for operation in list(body.operations):
             for inner in operation.bodies():
-                self.place(inner)
+                self.apply(inner)
             for i, tensor in enumerate(operation.operands):
                 if tensor in self._outside:
                     made = self._read(tensor, body, now, operation, placed)

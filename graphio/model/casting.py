@@ -16,14 +16,14 @@ _PARTS = {"complex64": "float32", "complex128": "float64"}
 _NO_TARGET = {"string", "float8e8m0"}  # the latter has neither zero nor signs
 
 
-def castable(stored: int, wanted: int) -> bool:
+def castable(stored: int, requested: int) -> bool:
     """Whether values of one element type may become another: upwards from bool to integer, float
     and complex, and to any size of the same kind.
 
     Args:
-        stored, wanted: the element types' numbers.
+        stored, requested: the element types' numbers.
     """
-    one, other = dtypes.name(stored), dtypes.name(wanted)
+    one, other = dtypes.name(stored), dtypes.name(requested)
     if one == other:
         return True
     if stored not in dtypes.BY_NUMBER or one == "string" or other in _NO_TARGET:
@@ -47,23 +47,23 @@ def cast(array: Array, number: int) -> Array:
             or it has no NaN or infinity and there is one; the text says which.
     """
     row = dtypes.of_number(number)
-    wanted = small_types.numpy_dtype(row)
-    if array.dtype == wanted:
+    requested = small_types.numpy_dtype(row)
+    if array.dtype == requested:
         return array
     stored = dtypes.of_numpy(array.dtype).name
     if row.name in _PARTS:
         part = dtypes.BY_NAME[_PARTS[row.name]].number
         if stored in _PARTS:
             parts = np.ascontiguousarray(array).reshape(-1).view(_PARTS[stored])
-            made: Array = cast(parts, part).view(wanted).reshape(array.shape)
+            made: Array = cast(parts, part).view(requested).reshape(array.shape)
             return made
-        made = cast(array, part).astype(wanted)
+        made = cast(array, part).astype(requested)
         return made
     if _kind(stored) == _INTEGER:
         _check_integers(array, row.name)
     elif _kind(stored) == _FLOAT:
-        return _rounded(array, wanted, row.name)
-    plain: Array = array.astype(wanted)
+        return _rounded(array, requested, row.name)
+    plain: Array = array.astype(requested)
     return plain
 
 
@@ -93,10 +93,10 @@ def _inexact(integers: Array, limits: Any) -> Array:
     return inexact
 
 
-def _rounded(array: Array, wanted: np.dtype[Any], name: str) -> Array:
+def _rounded(array: Array, requested: np.dtype[Any], name: str) -> Array:
     limit = float(_limits(name).max)
     if float(_limits(dtypes.of_numpy(array.dtype).name).max) < limit:
-        wider: Array = array.astype(wanted)
+        wider: Array = array.astype(requested)
         return wider
     wide = array if array.dtype.kind == "f" else array.astype(np.float32)
     finite = np.isfinite(wide)
@@ -104,7 +104,7 @@ def _rounded(array: Array, wanted: np.dtype[Any], name: str) -> Array:
     if beyond.any():
         raise ValueError(f"{wide[beyond].flat[0]} is beyond the range of {name}, {limit:g}")
     with np.errstate(all="ignore"):
-        made = array.astype(wanted)
+        made = array.astype(requested)
     back = made.astype(np.float64)
     if not (np.isnan(back) == np.isnan(wide)).all() or not (np.isinf(back) == np.isinf(wide)).all():
         raise ValueError(f"{wide[~finite].flat[0]} cannot be represented in {name}")

@@ -198,7 +198,7 @@ def _needed_by(
     shown = [t for key, t in spec.outputs if key not in spec.as_computed and t not in fed]
     roots = reads.roots(shown, [*spec.targets, *computed], fed)
     found, _ = reach(roots.operations, fed, reads.fed, loops)
-    assigned = reads.place(found, fed)
+    assigned = reads.position(found, fed)
     ends, others, targets = {}, [], list(spec.targets)
     for tensor, what in roots.shown.items():
         if what.variable.op.name in assigned:
@@ -282,8 +282,8 @@ def _initializers(graph: Graph, found: set[Operation], loops: LoopNeeds) -> set[
     used = [v for name, v in variables_of(graph).items() if name in names]
     fed = _fed([v.initializer_or_none for v in used])
     kept = [v for v in used if v.initializer_or_none not in fed]
-    wanted = [v.initializer_or_none for v in kept]
-    added, _ = reach([op for op in wanted if op is not None], set(), loops=loops)
+    requested = [v.initializer_or_none for v in kept]
+    added, _ = reach([op for op in requested if op is not None], set(), loops=loops)
     added.update(op for v in kept for op in (v.op, v.snapshot.op))
     return added
 
@@ -447,7 +447,8 @@ class _Writer(NodeWriter):
         operations: Sequence[Operation],
         everything: bool,
     ) -> None:
-        """The iterators of tf.data, with the host function that whoever loads the file rebinds."""
+        """The iterators of tf.data, with the host function that a program rebinds when it loads
+        the file."""
         handles = ITERATORS.of(graph)
         called = _text_attributes(operations, "function") if handles else set()
         for name, handle in sorted(handles.items()):

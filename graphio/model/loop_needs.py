@@ -68,14 +68,14 @@ class LoopNeeds:
         part = self._parts.get(operation)
         if part is None or operation in self._whole:
             return list(operation.outputs)
-        return [operation.outputs[i] for i in sorted(part.wanted)]
+        return [operation.outputs[i] for i in sorted(part.requested)]
 
     def merge(self, other: LoopNeeds) -> None:
         """Adds what another run of the same graph needs."""
         self._whole |= other._whole
         for operation, part in other._parts.items():
             mine = self._parts.setdefault(operation, part)
-            for index in part.wanted:
+            for index in part.requested:
                 mine.want(index)
 
     def outputs(self) -> dict[Graph, list[Tensor]]:
@@ -92,7 +92,7 @@ class _Part:
     """The part of a Loop or If that leads to the required outputs.
 
     Attributes:
-        wanted: the indices of those outputs, and of the carried values that they depend on.
+        requested: the indices of those outputs, and of the carried values that they depend on.
     """
 
     def __init__(self, operation: Operation, live: Liveness) -> None:
@@ -101,8 +101,8 @@ class _Part:
         before, self._first = CONTROL_FLOW[operation.op]
         self._count = _carried(operation)
         self._formals = self._bodies[0].inputs[before : before + self._count]
-        self._places = {t.op: i for i, t in enumerate(self._formals)}
-        self.wanted: set[int] = set()
+        self._positions = {t.op: i for i, t in enumerate(self._formals)}
+        self.requested: set[int] = set()
         self._found: set[Operation] = set()
         self._read: set[Tensor] = set()
         self._rest: list[Tensor | Operation] = []
@@ -125,14 +125,14 @@ class _Part:
             if operation in self._found:
                 continue
             self._found.add(operation)
-            if operation in self._places:
-                self._add([self._places[operation]])
+            if operation in self._positions:
+                self._add([self._positions[operation]])
             self._rest += [*operation.awaited, *self._live.sources(operation)]
         return more
 
-    def _add(self, places: Iterable[int]) -> None:
-        new = [i for i in places if i not in self.wanted]
-        self.wanted.update(new)
+    def _add(self, positions: Iterable[int]) -> None:
+        new = [i for i in positions if i not in self.requested]
+        self.requested.update(new)
         self._rest += [
             self._live.in_place_of(body.outputs[self._first + i])
             for body in self._bodies
@@ -141,13 +141,14 @@ class _Part:
 
     def outputs(self) -> dict[Graph, list[Tensor]]:
         """The outputs of each body."""
-        end = max(self._count, *(i + 1 for i in self.wanted))
+        end = max(self._count, *(i + 1 for i in self.requested))
         return {body: self._given(body.outputs, end) for body in self._bodies}
 
     def _given(self, outputs: list[Tensor], end: int) -> list[Tensor]:
         before, given = outputs[: self._first], outputs[self._first :]
         unchanged = [
-            formal if i not in self.wanted else given[i] for i, formal in enumerate(self._formals)
+            formal if i not in self.requested else given[i]
+            for i, formal in enumerate(self._formals)
         ]
         return [*before, *unchanged, *given[self._count : end]]
 

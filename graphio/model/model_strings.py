@@ -14,8 +14,8 @@ def metadata(model: model_pb2.Model) -> dict[str, str]:
 
 def set_metadata(model: model_pb2.Model, key: str, value: str) -> None:
     """Sets one of the model's strings, or removes it when it is empty."""
-    texts = {**metadata(model), key: value}
+    strings = {**metadata(model), key: value}
     del model.metadata[:]
-    for name in sorted(texts):
-        if texts[name]:
-            model.metadata.add(key=name, value=texts[name])
+    for name in sorted(strings):
+        if strings[name]:
+            model.metadata.add(key=name, value=strings[name])

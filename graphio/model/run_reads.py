@@ -178,7 +178,7 @@ class Reads:
         found.operations += targets
         return found
 
-    def place(self, needed: Iterable[Operation], fed: Iterable[Tensor]) -> set[str]:
+    def position(self, needed: Iterable[Operation], fed: Iterable[Tensor]) -> set[str]:
         """Inserts the reads of explicit assignments.
 
         Args:
@@ -195,7 +195,7 @@ class Reads:
             if variable is not None:
                 assigners.pop(variable.op.name, None)
         if assigners:
-            self._place(operations, assigners)
+            self._position(operations, assigners)
         return set(assigners)
 
     def end(self, tensor: Tensor, shown: _Shown) -> Tensor:
@@ -223,7 +223,7 @@ class Reads:
 
     # ---- explicit assignments ----
 
-    def _place(self, operations: list[Operation], assigners: Mapping[str, list[float]]) -> None:
+    def _position(self, operations: list[Operation], assigners: Mapping[str, list[float]]) -> None:
         shared = {
             self._variables[name].snapshot: name for name in assigners if name in self._variables
         }
@@ -239,8 +239,8 @@ class Reads:
                 name = shared[tensor]
                 behind = bisect.bisect_left(assigners[name], operation.order)
                 if (name, behind) not in known:
-                    place = self._before.setdefault(operation, [])
-                    known[name, behind] = self._new_read(self._variables[name], place)
+                    position = self._before.setdefault(operation, [])
+                    known[name, behind] = self._new_read(self._variables[name], position)
                 self.renamed.setdefault(operation, {})[tensor] = known[name, behind]
 
     def _uses_behind(
@@ -278,10 +278,10 @@ class Reads:
 
     # ---- operations that only the model has ----
 
-    def _new_read(self, variable: Variable, place: list[Operation]) -> Tensor:
+    def _new_read(self, variable: Variable, position: list[Operation]) -> Tensor:
         made = variable.read_of_a_run(self._name(f"{variable.op.name}/read"))
         self._names[made.op.name] = made.op
-        place.append(made.op)
+        position.append(made.op)
         return made
 
     def _view_again(self, view: Operation, data: Tensor) -> Tensor:

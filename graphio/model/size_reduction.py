@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,12 +13,12 @@ from graphio.model.casting import cast
 from graphio.model.export import SignatureSpec, build_model
 from graphio.model.importing import Imported, import_model
 from graphio.model.node_order import variable_of
-from graphio.model.rewrite import rewrite, weights_in_panels
+from graphio.model.rewrite import rewrite, with_packed_weights
 from graphio.schema import container, dtypes, functions, tensors, verify
 from graphio.schema.model_pb2 import Model, Node, Variable
 from graphio.support import errors
 
-__all__ = ["WEIGHTS", "slimmed"]
+__all__ = ["WEIGHTS", "reduced"]
 
 Array = np.ndarray[Any, Any]
 #: element types that weights may be stored in
@@ -25,7 +26,7 @@ WEIGHTS = ("float16", "bfloat16")
 _NARROWED = 1024  # bytes; smaller constants stay as they are
 
 
-def slimmed(
+def reduced(
     source: bytes,
     *,
     signatures: Iterable[str] | None = None,
@@ -62,14 +63,14 @@ def slimmed(
         _narrow(made, values, weights)
     if strip:
         _strip(made)
-    return container.pack(made, values, weights_in_panels(made, values))
+    return container.pack(made, values, with_packed_weights(made, values))
 
 
 def _parts(
-    model: Model, arrays: Sequence[Array], wanted: Iterable[str] | None
+    model: Model, arrays: Sequence[Array], requested: Iterable[str] | None
 ) -> tuple[list[SignatureSpec], building.Graph, dict[str, str]]:
     methods = {s.name: s.method for s in model.signature}
-    names = list(methods) if wanted is None else list(wanted)
+    names = list(methods) if requested is None else list(requested)
     missing = [name for name in names if name not in methods]
     if missing:
         raise errors.InvalidArgumentError(
@@ -222,3 +223,12 @@ def _strip(model: Model) -> None:
             node.ClearField("device")
     for field in ("collection", "saver", "rewrite"):
         model.ClearField(field)
+
+
+def __getattr__(name: str) -> Any:
+    """The function by its name of version 0.1, after a warning."""
+    if name != "slimmed":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    text = f"{__name__}.{name} is {__name__}.reduced now; its old name goes with the next version"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return reduced

@@ -66,7 +66,7 @@ def draw(model: Model, signature: str | Signature | None = None, most: int = 400
         )
     rows = _rows(boxes)
     _lead_past(boxes, rows)
-    _place(boxes, rows)
+    _position(boxes, rows)
     return _svg(boxes, len(rows))
 
 
@@ -176,7 +176,7 @@ def _lead_past(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
                     other.reads[other.reads.index(name)] = last
 
 
-def _place(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
+def _position(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
     """Puts boxes below their inputs and above their readers, as near as the row allows."""
     above = {id(box): [boxes[name] for name in box.reads] for box in boxes.values()}
     below: dict[int, list[_Box]] = {id(box): [] for box in boxes.values()}
@@ -209,17 +209,17 @@ def _set_out(row: list[_Box], near: Mapping[int, list[_Box]]) -> None:
             total, count = total + before[0], count + before[1]
         pools.append((total, count))
         shift += box.width + _GAP_X
-    places = [total / count for total, count in pools for _ in range(count)]
-    for box, place, moved in zip(row, places, shifts, strict=True):
-        box.x = place + moved
+    positions = [total / count for total, count in pools for _ in range(count)]
+    for box, position, moved in zip(row, positions, shifts, strict=True):
+        box.x = position + moved
 
 
 def _middle(box: _Box) -> float:
     return box.x + box.width / 2
 
 
-def _mean(places: Sequence[float], box: _Box) -> float:
-    return sum(places) / len(places) if places else _middle(box)
+def _mean(positions: Sequence[float], box: _Box) -> float:
+    return sum(positions) / len(positions) if positions else _middle(box)
 
 
 # ---- the picture ----

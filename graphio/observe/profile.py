@@ -57,8 +57,8 @@ class Profile:
                 for node in device.node_stats:
                     seconds = node.all_end_rel_nanos * 1e-9
                     least[node.node_name] = min(seconds, least.get(node.node_name, seconds))
-                    told = node.timeline_label.partition(" = ")[2]
-                    ops[node.node_name] = told.partition("(")[0]
+                    reported = node.timeline_label.partition(" = ")[2]
+                    ops[node.node_name] = reported.partition("(")[0]
         total = sum(least.values()) or 1.0
         found = [OperationTime(n, ops[n], s, s / total) for n, s in least.items()]
         self.operations = sorted(found, key=lambda o: -o.seconds)
@@ -132,8 +132,8 @@ def of_runs(model: Model, runs: Sequence[Sequence[NodeTime]], device: str = "cin
     made = []
     for times in runs:
         metadata = RunMetadata()
-        told = [part for time in times for part in divided(time, parts)]
-        fill_times(metadata, told, nodes, device)
+        reported = [part for time in times for part in divided(time, parts)]
+        fill_times(metadata, reported, nodes, device)
         made.append(metadata.step_stats)
     return Profile(made)
 

@@ -212,7 +212,7 @@ class Stepper:
 def _meaning(target: Any) -> Callable[[Operation], bool]:
     """Whether an operation is meant by itself, a tensor of it, a name, pattern or type."""
     if not isinstance(target, str):
-        wanted = name_of(target).partition(":")[0]
-        return lambda op: op.name == wanted
+        requested = name_of(target).partition(":")[0]
+        return lambda op: op.name == requested
     pattern = re.compile(target)
     return lambda op: target in (op.name, op.type, op.op) or bool(pattern.fullmatch(op.name))

@@ -64,7 +64,7 @@ def _break(hit: Hit) -> None:
 
 
 #: actions of a watchpoint, by name
-_DEEDS: dict[str, Callable[[Hit], Any]] = {
+_ACTIONS: dict[str, Callable[[Hit], Any]] = {
     "raise": _raise,
     "break": _break,
     "log": lambda hit: logging.warning("%s", hit),
@@ -153,14 +153,14 @@ def watch(
     """
     check_engine(session, "tf.debug.watch")
     if isinstance(then, str):
-        if then not in _DEEDS:
-            raise ValueError(f"then is {then!r}, expected one of {', '.join(map(repr, _DEEDS))}")
-        deed = _DEEDS[then]
+        if then not in _ACTIONS:
+            raise ValueError(f"then is {then!r}, expected one of {', '.join(map(repr, _ACTIONS))}")
+        action = _ACTIONS[then]
     elif callable(then):
-        deed = then
+        action = then
     else:
         raise TypeError(f"then is {type(then).__name__}, expected a function or a word")
-    return Watch(session, _chosen(what), when, deed)
+    return Watch(session, _chosen(what), when, action)
 
 
 def _chosen(what: Any) -> Callable[[Tensor], bool]:

@@ -50,12 +50,12 @@ def _slice(inputs: Inputs) -> Inputs | None:
     first, step = constant_value(starts), constant_value(steps)
     if first is None or step is None or first.ndim != 1 or first.shape != step.shape:
         return None
-    places = np.arange(first.size) if axes is None else constant_value(axes)
-    if places is None or places.shape != first.shape:
+    positions = np.arange(first.size) if axes is None else constant_value(axes)
+    if positions is None or positions.shape != first.shape:
         return None
-    if not any(_early(data, *row) for row in zip(first, step, places, strict=True)):
+    if not any(_early(data, *row) for row in zip(first, step, positions, strict=True)):
         return None
-    sizes = gather(shape_of(data), int_vector(places.tolist()), 0)
+    sizes = gather(shape_of(data), int_vector(positions.tolist()), 0)
     least = binary("Sub", constant(np.asarray(0, np.int64)), sizes)
     return [data, binary("Max", starts, cast(least, starts.dtype)), ends, axes, steps]
 

@@ -84,11 +84,11 @@ def read_names(node: onnx.NodeProto) -> Iterator[str]:
 def _outer_names(graph: onnx.GraphProto) -> set[str]:
     own = {v.name for v in graph.input} | {t.name for t in graph.initializer}
     own |= {t.values.name for t in graph.sparse_initializer}
-    wanted = {v.name for v in graph.output}
+    requested = {v.name for v in graph.output}
     for node in graph.node:
-        wanted.update(read_names(node))
+        requested.update(read_names(node))
         own.update(node.output)
-    return wanted - own - {""}
+    return requested - own - {""}
 
 
 def checked_order(

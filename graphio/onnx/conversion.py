@@ -9,7 +9,7 @@ from typing import Any
 from graphio.execution import engines
 from graphio.framework.graph import Graph
 from graphio.model.export import SignatureSpec, build_model
-from graphio.model.rewrite import rewrite, weights_in_panels
+from graphio.model.rewrite import rewrite, with_packed_weights
 from graphio.onnx.importing import import_model
 from graphio.schema import container
 from graphio.support import api_guard
@@ -44,10 +44,10 @@ def convert(
         labels = {f"{name}.columns": json.dumps(of) for name, of in found.columns.items()}
         made = build_model(graph, [spec], metadata={**found.metadata, **labels})
     model, arrays = rewrite(*made, optimize)
-    panels = weights_in_panels(model, arrays)
+    packed_tiles = with_packed_weights(model, arrays)
     if path is None:
-        return container.pack(model, arrays, panels)
-    container.write(path, model, arrays, panels)
+        return container.pack(model, arrays, packed_tiles)
+    container.write(path, model, arrays, packed_tiles)
     return None
 
 

@@ -84,10 +84,10 @@ class Emitter:
             for a in n.attr
             if a.key == "variable"
         }
-        with progress.task("export ONNX nodes", len(needed), "node") as told:
+        with progress.task("export ONNX nodes", len(needed), "node") as advance:
             for node in needed:
                 self.node(node)
-                told(1)
+                advance(1)
         outputs = [self._output(b.key, b.value) for b in self.signature.output]
         outputs += [self._state_output(name) for name in self.assigned]
         self.problems.raise_if_any()
@@ -135,20 +135,20 @@ class Emitter:
         """The nodes that the signature runs."""
         nodes = {n.name: n for n in self.message.graph.node}
         fed = {b.value for b in self.signature.input}
-        wanted: set[str] = set()
+        requested: set[str] = set()
         waiting = [_maker(b.value) for b in self.signature.output if b.value not in fed]
         waiting += list(self.signature.target)
         while waiting:
             name = waiting.pop()
-            if name in wanted or name not in nodes:
+            if name in requested or name not in nodes:
                 continue
-            wanted.add(name)
+            requested.add(name)
             node = nodes[name]
             waiting += node.control_input
             if is_only_seen(node):
                 continue
             waiting += [_maker(v) for v in _reads(node) if v and v not in fed]
-        return [n for n in self.message.graph.node if n.name in wanted]
+        return [n for n in self.message.graph.node if n.name in requested]
 
     # ---- names, inputs, outputs ----
 

@@ -111,8 +111,8 @@ def _signature(message: model_pb2.Model, name: str | None) -> model_pb2.Signatur
     if name is None and len(names) == 1:
         return message.signature[0]
     if name is None:
-        texts = {row.key: row.value for row in message.metadata}
-        default = texts.get(calls.DEFAULT_SIGNATURE)
+        strings = {row.key: row.value for row in message.metadata}
+        default = strings.get(calls.DEFAULT_SIGNATURE)
         name = default if default in names else None
     if name not in names:
         what = "name a signature" if name is None else f"there is no signature {name!r}"
@@ -123,35 +123,35 @@ def _signature(message: model_pb2.Model, name: str | None) -> model_pb2.Signatur
 def _write(model: onnx.ModelProto, path: str | os.PathLike[str] | None) -> onnx.ModelProto:
     if path is None:
         return model
-    place = stores.plain(path)
+    target = stores.plain(path)
     large = sum(len(t.raw_data) for t in model.graph.initializer) >= _SINGLE_FILE
-    if large and stores.is_remote(place):
+    if large and stores.is_remote(target):
         raise errors.UnimplementedError(
-            message=f"{place!r} is in an object store and the weights have more than 1 GiB, which "
+            message=f"{target!r} is in an object store and the weights have more than 1 GiB, which "
             "ONNX keeps in a second file: write them to this machine and copy both"
         )
-    if not large and (stores.is_remote(place) or place.endswith(".onnx")):
-        stores.write(place, [model.SerializeToString()])
+    if not large and (stores.is_remote(target) or target.endswith(".onnx")):
+        stores.write(target, [model.SerializeToString()])
     else:
-        _write_by_onnx(model, place, beside=large)  # another ending may mean text
+        _write_by_onnx(model, target, external=large)  # another ending may mean text
     return model
 
 
-def _write_by_onnx(model: onnx.ModelProto, place: str, *, beside: bool) -> None:
+def _write_by_onnx(model: onnx.ModelProto, target: str, *, external: bool) -> None:
     """Writes a model as onnx.save_model does; a failure leaves what was there.
 
     Args:
-        beside: whether the weights are in a second file of its name, with ".data".
+        external: whether the weights are in a second file of its name, with ".data".
     """
-    folder, name = os.path.split(place)
+    folder, name = os.path.split(target)
     data = name + ".data"
     with tempfile.TemporaryDirectory(dir=folder or os.curdir) as made:
         onnx.save_model(
             model,
             os.path.join(made, name),
-            save_as_external_data=beside,
+            save_as_external_data=external,
             all_tensors_to_one_file=True,
-            location=data if beside else None,
+            location=data if external else None,
             convert_attribute=False,
         )
         for file in sorted(os.listdir(made), key=lambda file: file != data):

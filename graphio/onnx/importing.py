@@ -225,10 +225,10 @@ class Importer:
 
     def nodes(self, nodes: Sequence[onnx.NodeProto], scope: Scope) -> None:
         """Nodes of one graph or function body, in an order that their values allow."""
-        with progress.task("import ONNX nodes", len(nodes), "node") as told:
+        with progress.task("import ONNX nodes", len(nodes), "node") as advance:
             for node in checked_order(nodes, scope, self.problems):
                 self.node(node, scope)
-                told(1)
+                advance(1)
 
     def node(self, node: onnx.NodeProto, scope: Scope) -> None:
         """One node; what is wrong with it is noted and its outputs count as made."""
@@ -245,11 +245,11 @@ class Importer:
             text = error.message if isinstance(error, errors.OpError) else str(error)
             self.problems.add(f"{title(node)}: {text}")
             outputs = []
-        wanted = len(node.output)
-        if len(outputs) < wanted and not broken and self.problems.noted == before:
+        requested = len(node.output)
+        if len(outputs) < requested and not broken and self.problems.noted == before:
             if any(node.output[len(outputs) :]):
-                self.problems.add(f"{title(node)}: makes {len(outputs)} of its {wanted} outputs")
-        made = [*outputs, *[None] * wanted][:wanted]
+                self.problems.add(f"{title(node)}: makes {len(outputs)} of its {requested} outputs")
+        made = [*outputs, *[None] * requested][:requested]
         for name, tensor in zip(node.output, made, strict=True):
             if name:
                 scope.values[name] = tensor
@@ -325,8 +325,8 @@ class Importer:
             input=[f"x{i}" if t is not None else "" for i, t in enumerate(given)],
             output=[f"y{i}" for i in range(len(outputs))],
         )
-        texts = onnx.AttributeProto.STRINGS
-        plain.attribute.extend(a for a in node.attribute if a.type != texts or a.strings)
+        string_values = onnx.AttributeProto.STRINGS
+        plain.attribute.extend(a for a in node.attribute if a.type != string_values or a.strings)
         attrs = {a.name: from_proto(a) for a in plain.attribute}
         try:
             types = infer(plain, row.version, given)
@@ -370,12 +370,12 @@ class Importer:
                 self.nodes([expansion.bound(n, attributes, absent) for n in function.node], scope)
         finally:
             self._depth = depth
-        wanted = function.output[: len(node.output)]
-        lost = [name for name, used in zip(wanted, node.output, strict=False)
+        requested = function.output[: len(node.output)]
+        lost = [name for name, used in zip(requested, node.output, strict=False)
                 if used and name not in scope.values]  # fmt: skip
         if lost:
             raise ValueError(f"nothing makes the function's output '{lost[0]}'")
-        return [scope.values.get(name) for name in wanted]
+        return [scope.values.get(name) for name in requested]
 
     _depth = 0
     #: Above 0 where a contradiction of static shapes is left to the run: in branches, which may

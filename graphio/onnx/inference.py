@@ -59,8 +59,8 @@ def infer(
         raise ValueError(wrong)
     if node.op_type == "STFT" and not node.domain and not node.attribute:
         # onnx infers the shape of two sides where the default is one.
-        said, node = node, onnx.NodeProto()
-        node.CopyFrom(said)
+        declared, node = node, onnx.NodeProto()
+        node.CopyFrom(declared)
         node.attribute.append(helper.make_attribute("onesided", 1))
     try:
         found = onnx.shape_inference.infer_node_outputs(
@@ -152,10 +152,10 @@ def _expanded(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
         return None
     rank = max(len(dims), len(sizes))
     own = [1] * (rank - len(dims)) + list(dims)
-    asked = [1] * (rank - len(sizes)) + list(sizes)
+    requested = [1] * (rank - len(sizes)) + list(sizes)
     return tuple(
         wide if wide not in (None, 1) else None if wide is None and size == 1 else size
-        for size, wide in zip(own, asked, strict=True)
+        for size, wide in zip(own, requested, strict=True)
     )
 
 
@@ -175,7 +175,7 @@ def _resized(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
         return None
     axes = [a % len(old) for a in attributes.get("axes", range(len(old)))]
     factors = None if scales is None else constant_value(scales)
-    wanted = None if sizes is None else partial_value(sizes)
+    needed = None if sizes is None else partial_value(sizes)
     dims: list[int | None] = list(old)
     if factors is not None and factors.shape == (len(axes),):
         for axis, factor in zip(axes, factors.astype(np.float32), strict=True):
@@ -183,8 +183,8 @@ def _resized(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
             if dims[axis] is not None and not 0 <= exact < 1 << 31:
                 return None
             dims[axis] = None if dims[axis] is None else int(exact)
-    elif wanted is not None and wanted.shape == (len(axes),):
-        for axis, new in zip(axes, wanted, strict=True):
+    elif needed is not None and needed.shape == (len(axes),):
+        for axis, new in zip(axes, needed, strict=True):
             dims[axis] = new
     else:
         return None
@@ -197,7 +197,7 @@ def _frames(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     return (_size(inputs[0], 0), None, None, 2)
 
 
-def _turned(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+def _transposed(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     """ConvTranspose's result as both engines compute it: batch, channels, each window's axis."""
     x, w = inputs[:2]
     assert x is not None and w is not None
@@ -207,14 +207,14 @@ def _turned(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     pads = given.get("pads") if mode == b"NOTSET" else None
     pads = pads or [0] * (2 * rank)
     steps, gaps = (given.get(key) or [1] * rank for key in ("strides", "dilations"))
-    extra, wanted = given.get("output_padding") or [0] * rank, given.get("output_shape")
-    lengths = [len(steps), len(gaps), len(extra), len(pads) // 2, len(wanted or steps)]
+    extra, needed = given.get("output_padding") or [0] * rank, given.get("output_shape")
+    lengths = [len(steps), len(gaps), len(extra), len(pads) // 2, len(needed or steps)]
     if rank < 1 or min(lengths) < rank:
         return None  # the run refuses such lengths
 
     def size(i: int) -> int | None:
-        if wanted is not None:
-            return int(wanted[-rank:][i])
+        if needed is not None:
+            return int(needed[-rank:][i])
         n, k = _size(x, 2 + i), _size(w, 2 + i)
         if mode.startswith(b"SAME"):
             return None if n is None else n * steps[i]
@@ -242,7 +242,7 @@ def _summed(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
 
 #: Corrections of onnx: it takes output_shape of a ConvTranspose for the complete shape
 #: and counts otherwise where auto_pad is SAME; of an Einsum's letter it takes the first size.
-_OWN = {"ConvTranspose": _turned, "Einsum": _summed}
+_OWN = {"ConvTranspose": _transposed, "Einsum": _summed}
 
 _SHAPED = {
     "ConstantOfShape": _filled,
@@ -264,8 +264,8 @@ def _types_text(node: onnx.NodeProto, text: str, types: dict[str, onnx.TypeProto
         )
         for c in schema.type_constraints
     }
-    wanted = "; ".join(f"{i.name}: {admitted.get(i.type_str, i.type_str)}" for i in schema.inputs)
-    return f"{text} (found {listed}; expected {wanted})"
+    needed = "; ".join(f"{i.name}: {admitted.get(i.type_str, i.type_str)}" for i in schema.inputs)
+    return f"{text} (found {listed}; expected {needed})"
 
 
 def _plain(text: str) -> str:

@@ -62,9 +62,11 @@ def _constant(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     elif attribute.name in ("value_float", "value_floats"):
         array = np.asarray(from_proto(attribute), np.float32)
     else:
-        texts = [attribute.s] if attribute.name == "value_string" else list(attribute.strings)
-        array = np.empty(len(texts), object)
-        array[:] = texts
+        string_values = (
+            [attribute.s] if attribute.name == "value_string" else list(attribute.strings)
+        )
+        array = np.empty(len(string_values), object)
+        array[:] = string_values
         array = array.reshape(()) if attribute.name == "value_string" else array
     return [constant(array, name=_name(node))]
 
@@ -171,9 +173,9 @@ def _keep_all_unless(training: Tensor, kept: Tensor) -> Tensor:
 
 
 def _mel_weight_matrix(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
-    wanted = dtypes.of_number(_attributes(node).get("output_datatype", 1))
+    requested = dtypes.of_number(_attributes(node).get("output_datatype", 1))
     found = mel_weight_matrix(*[x for x in inputs if x is not None])
-    return [elementwise.cast(found, wanted, name=_name(node))]
+    return [elementwise.cast(found, requested, name=_name(node))]
 
 
 # ---- grids ----

@@ -29,14 +29,14 @@ def resize_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]
     made = inputs[1]
     rank = len(emit.dims(node.input[1]) or emit.dims(node.name) or ())
     for axis, matrix in reversed(matrices):
-        made = _product(emit, node, made, axis, matrix, rank)
+        made = _matmul(emit, node, made, axis, matrix, rank)
     # The axes that were taken to stay as they are must have x's sizes.
     emit.rename_last(
         emit.add("Reshape", [made, inputs[0]], f"{node.name}/like_x", allowzero=1), outputs[0]
     )
 
 
-def _product(emit: Emitter, node: Node, x: str, axis: int, matrix: Array, rank: int) -> str:
+def _matmul(emit: Emitter, node: Node, x: str, axis: int, matrix: Array, rank: int) -> str:
     """x with (size of axis, new size) applied along axis."""
     base = f"{node.name}/axis{axis}"
     number = emit.types[node.input[1]].tensor.dtype
@@ -48,8 +48,8 @@ def _product(emit: Emitter, node: Node, x: str, axis: int, matrix: Array, rank: 
         return emit.add("MatMul", [x, weights], base)
     order = [*(i for i in range(rank) if i != axis), axis]
     last = emit.add("Transpose", [x], f"{base}/last", perm=order)
-    product = emit.add("MatMul", [last, weights], f"{base}/product")
-    return emit.add("Transpose", [product], base, perm=[int(i) for i in np.argsort(order)])
+    matmul = emit.add("MatMul", [last, weights], f"{base}/product")
+    return emit.add("Transpose", [matmul], base, perm=[int(i) for i in np.argsort(order)])
 
 
 def _matrices(emit: Emitter, node: Node) -> list[tuple[int, Array]] | None:

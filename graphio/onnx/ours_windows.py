@@ -67,9 +67,9 @@ def _static(emit: Emitter, value: str, axes: slice) -> list[int]:
     return [d for d in (emit.dims(value) or [])[axes] if d is not None]
 
 
-def _known(emit: Emitter, *places: tuple[str, int, int | None]) -> bool:
+def _known(emit: Emitter, *positions: tuple[str, int, int | None]) -> bool:
     """Whether the sizes of values from one axis to another are static."""
-    shapes = [(emit.dims(value), first, stop) for value, first, stop in places]
+    shapes = [(emit.dims(value), first, stop) for value, first, stop in positions]
     return all(dims is not None and None not in dims[first:stop] for dims, first, stop in shapes)
 
 
@@ -111,11 +111,11 @@ def _window(
     return made
 
 
-def _windows(node: Node, window: _Window, i: int, whole: int) -> int:
-    """The number of windows along axis i, whose last one starts at `whole` at most."""
+def _windows(node: Node, window: _Window, i: int, last: int) -> int:
+    """The number of windows along axis i, whose last one starts at `last` at most."""
     if not _attribute(node, "ceil_mode", 0):
-        return whole // window.strides[i] + 1
-    count = -(-whole // window.strides[i]) + 1
+        return last // window.strides[i] + 1
+    count = -(-last // window.strides[i]) + 1
     beyond = (count - 1) * window.strides[i] >= window.size[i] + window.begin[i]
     return count - 1 if beyond else count  # none starts in the padding at the end
 
@@ -270,9 +270,9 @@ def max_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list
     zeros = emit.add("ConstantOfShape", [count], f"{node.name}/zeros")
     typed = emit.add("CastLike", [zeros, dy], f"{node.name}/typed")
     flat = emit.add("Reshape", [dy, line], f"{node.name}/flat")
-    places = emit.add("Reshape", [at, line], f"{node.name}/places")
+    positions = emit.add("Reshape", [at, line], f"{node.name}/places")
     added = emit.add(
-        "ScatterElements", [typed, places, flat], f"{node.name}/added", axis=0, reduction="add"
+        "ScatterElements", [typed, positions, flat], f"{node.name}/added", axis=0, reduction="add"
     )
     _to_channels_last(emit, emit.add("Reshape", [added, shape], f"{node.name}/dx"), outputs[0])
 

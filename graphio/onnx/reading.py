@@ -85,12 +85,12 @@ class Source:
         path = self._inside(tensor.name, entries.get("location", ""))
         size = path.stat().st_size
         bits = _BITS.get(tensor.data_type, kind.itemsize * 8)
-        wanted = (count * bits + 7) // 8
+        requested = (count * bits + 7) // 8
         offset = _number(tensor.name, entries.get("offset", "0"), "offset")
-        length = _number(tensor.name, entries.get("length", str(wanted)), "length")
-        if length != wanted or offset > size or length > size - offset:
+        length = _number(tensor.name, entries.get("length", str(requested)), "length")
+        if length != requested or offset > size or length > size - offset:
             raise ValueError(
-                f"tensor '{tensor.name}' of {wanted} bytes is at {offset} with length {length} "
+                f"tensor '{tensor.name}' of {requested} bytes is at {offset} with length {length} "
                 f"in '{path.name}' of {size} bytes"
             )
         if kind.kind == "O":
@@ -190,7 +190,7 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
     if not model.HasField("graph"):
         raise _no_model(data, name, "it has no graph")
     try:
-        zeros = any(b"\0" in text.encode() for text in _texts(model))
+        zeros = any(b"\0" in text.encode() for text in _strings(model))
     except (AttributeError, UnicodeError):  # protobuf gives such strings as bytes or surrogates
         raise errors.DataLossError(
             message=f"{name} is not an ONNX model: a name is not UTF-8"
@@ -206,7 +206,7 @@ def _no_model(data: bytes, name: str, why: str) -> errors.OpError:
     return errors.DataLossError(message=f"{name} is not an ONNX model{text}")
 
 
-def _texts(model: onnx.ModelProto) -> Iterator[str]:
+def _strings(model: onnx.ModelProto) -> Iterator[str]:
     """Names in a model, its subgraphs and functions."""
     waiting: list[Any] = [model.graph, *model.functions]
     while waiting:

@@ -113,11 +113,13 @@ def _float_test(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | N
 def _cast_rule(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
     """Casts from strings and to strings."""
     to = next((a.i for a in node.attribute if a.name == "to"), None)
-    wanted = _type(inputs[1]) if len(inputs) > 1 else None if to is None else dtypes.of_number(to)
+    requested = (
+        _type(inputs[1]) if len(inputs) > 1 else None if to is None else dtypes.of_number(to)
+    )
     x = inputs[0]
-    if x is None or wanted is None or (x.dtype == dtypes.string) == (wanted == dtypes.string):
+    if x is None or requested is None or (x.dtype == dtypes.string) == (requested == dtypes.string):
         return None
-    return [_text_of(x)] if wanted == dtypes.string else _from_text(x, wanted, inputs, make)
+    return [_text_of(x)] if requested == dtypes.string else _from_text(x, requested, inputs, make)
 
 
 def _text_of(x: Tensor) -> Tensor:
@@ -141,11 +143,11 @@ def _text_of(x: Tensor) -> Tensor:
     return make_node("AsString", [x], dtypes.string, dims_of(x), domain="graphio", **options)
 
 
-def _from_text(x: Tensor, wanted: DType, inputs: Inputs, make: Make) -> Outputs:
+def _from_text(x: Tensor, requested: DType, inputs: Inputs, make: Make) -> Outputs:
     """Strings are read as integers for an integer type, else as float64, and then cast."""
-    read = dtypes.int64 if wanted.is_integer else dtypes.float64
+    read = dtypes.int64 if requested.is_integer else dtypes.float64
     number = text_numbers.string_to_number(x, read)
-    return [number] if wanted == read else make([number, *inputs[1:]])
+    return [number] if requested == read else make([number, *inputs[1:]])
 
 
 def _q_linear_mat_mul(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
@@ -159,8 +161,8 @@ def _q_linear_mat_mul(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outpu
     left = _dequantized(a, a_scale, a_zero, rows)
     right = _dequantized(b, b_scale, b_zero, columns)
     dims = shapes.matmul(dims_of(a), dims_of(b), node.op_type)
-    product = make_node("MatMul", [left, right], dtypes.float32, dims)
-    given = [product, cast(y_scale, dtypes.float32), y_zero]
+    multiplied = make_node("MatMul", [left, right], dtypes.float32, dims)
+    given = [multiplied, cast(y_scale, dtypes.float32), y_zero]
     return [make_node("QuantizeLinear", given, y_zero.dtype, dims, axis=rows)]
 
 

@@ -174,12 +174,12 @@ def gradient(
         raise ValueError(f"has {len(inputs)} inputs, xs and zs name {len(xs) + len(zs)}")
     named = [_found(scope, name) for name in (*xs, *zs)]
     given = [x for x in inputs if x is not None]
-    wanted = _found(scope, y)
+    requested = _found(scope, y)
     if any(a is not b for a, b in zip(named, given, strict=True)):
         # one value under two names counts for each of them alone
         given = [primitive.unary("Identity", x) for x in given]
-        wanted = _again(importer, scope, y, dict(zip((*xs, *zs), given, strict=True)))
-    slopes = gradients([wanted], given[: len(xs)])
+        requested = _again(importer, scope, y, dict(zip((*xs, *zs), given, strict=True)))
+    slopes = gradients([requested], given[: len(xs)])
     return [
         primitive.fill_like(x, 0) if dy is None else dy
         for x, dy in zip(given, slopes, strict=False)

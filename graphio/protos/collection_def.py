@@ -92,8 +92,8 @@ class Collections(KeyedMap):
 
     def __init__(self, model: model_pb2.Model) -> None:
         super().__init__(model.collection, "name", CollectionDef, is_sorted=True)
-        texts = metadata(model).items()
-        self._files = {k.removeprefix(ASSET): v for k, v in texts if k.startswith(ASSET)}
+        strings = metadata(model).items()
+        self._files = {k.removeprefix(ASSET): v for k, v in strings if k.startswith(ASSET)}
 
     def __getitem__(self, key: str) -> Any:
         if key == _ASSETS and self._files:

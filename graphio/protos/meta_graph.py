@@ -283,8 +283,8 @@ def export_meta_graph(
     if export_scope:
         _cut_out(model, export_scope.removesuffix("/") + "/")
     if collection_list is not None:
-        wanted = set(collection_list)
-        _keep(model.collection, lambda c: c.name in wanted)
+        requested = set(collection_list)
+        _keep(model.collection, lambda c: c.name in requested)
     if clear_extraneous_savers and saver_def is not None:
         _keep_saver(model)
     drop_dangling(model)
@@ -313,8 +313,8 @@ def _keep_saver(model: model_pb2.Model) -> None:
             collection.item.add(s=own)
 
 
-def _keep(messages: Any, wanted: Any) -> None:
-    kept = [message for message in messages if wanted(message)]
+def _keep(messages: Any, requested: Any) -> None:
+    kept = [message for message in messages if requested(message)]
     del messages[:]
     messages.extend(kept)
 
@@ -323,11 +323,11 @@ def drop_dangling(model: model_pb2.Model) -> None:
     """Takes variables, generators and collection items away whose nodes are not in the graph."""
     nodes = [node for graph in all_graphs(model.graph) for node in graph.node]
     present = {node.name for node in model.graph.node}
-    texts = {(a.key, a.value.s) for node in nodes for a in node.attr}
+    strings = {(a.key, a.value.s) for node in nodes for a in node.attr}
     _keep(model.variable, lambda v: v.node in present)
     _keep(
         model.resource,
-        lambda r: r.WhichOneof("kind") != "generator" or ("generator", r.name.encode()) in texts,
+        lambda r: r.WhichOneof("kind") != "generator" or ("generator", r.name.encode()) in strings,
     )
     for variable in model.variable:
         for field in ("initializer", "initial_value", "snapshot"):
@@ -483,5 +483,5 @@ def import_message(
         clear_devices=clear_devices,
         functions=functions,
     )
-    wanted = [element_of(name, found.operations, replaced) for name in return_elements or ()]
-    return found, wanted
+    requested = [element_of(name, found.operations, replaced) for name in return_elements or ()]
+    return found, requested

@@ -439,28 +439,28 @@ class InputList(MutableSequence[str]):
     def __init__(self, node: model_pb2.Node) -> None:
         self._node = node
 
-    def _places(self) -> list[tuple[Any, int]]:
+    def _positions(self) -> list[tuple[Any, int]]:
         """The list and the position in it of each entry; absent optional inputs have none."""
         node = self._node
         variable = [a.value for a in node.attr if a.key == "variable" and node.op != "Variable"]
-        places: list[tuple[Any, int]] = [(value, -1) for value in variable]
-        places += [(node.input, i) for i, name in enumerate(node.input) if name]
-        return places + [(node.control_input, i) for i in range(len(node.control_input))]
+        positions: list[tuple[Any, int]] = [(value, -1) for value in variable]
+        positions += [(node.input, i) for i, name in enumerate(node.input) if name]
+        return positions + [(node.control_input, i) for i in range(len(node.control_input))]
 
-    def _read(self, place: tuple[Any, int]) -> str:
-        holder, i = place
+    def _read(self, position: tuple[Any, int]) -> str:
+        holder, i = position
         if i < 0:
             return str(holder.s.decode())
         return f"^{holder[i]}" if holder is self._node.control_input else str(holder[i])
 
     def __len__(self) -> int:
-        return len(self._places())
+        return len(self._positions())
 
     def __getitem__(self, index: Any) -> Any:
-        return [self._read(place) for place in self._places()][index]
+        return [self._read(position) for position in self._positions()][index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        holder, i = self._places()[index]
+        holder, i = self._positions()[index]
         if i < 0:
             holder.s = value.encode()
         elif value.startswith("^") == (holder is self._node.control_input):
@@ -470,7 +470,7 @@ class InputList(MutableSequence[str]):
             self.append(value)
 
     def __delitem__(self, index: Any) -> None:
-        chosen = self._places()[index]
+        chosen = self._positions()[index]
         for holder, i in reversed(chosen if isinstance(chosen, list) else [chosen]):
             if i < 0:
                 raise ValueError(f"'{self._node.name}' cannot lose its variable")
@@ -481,7 +481,7 @@ class InputList(MutableSequence[str]):
         if value.startswith("^"):
             self._node.control_input.append(value[1:])
         else:
-            variables = sum(i < 0 for _, i in self._places())
+            variables = sum(i < 0 for _, i in self._positions())
             self._node.input.insert(max(index - variables, 0), value.removesuffix(":0"))
 
     def append(self, value: str) -> None:

@@ -25,7 +25,7 @@ from graphio.framework import scopes
 from graphio.framework.graph import Graph, Tensor
 from graphio.model.export import SignatureSpec, build_model
 from graphio.model.model_strings import set_metadata
-from graphio.model.rewrite import rewrite, weights_in_panels
+from graphio.model.rewrite import rewrite, with_packed_weights
 from graphio.protos.collection_def import ASSET
 from graphio.protos.meta_graph import MetaGraphDef, MetaInfo, write_message
 from graphio.protos.node_def import message_of
@@ -173,7 +173,7 @@ class SavedModelBuilder:
             if entry.specs:
                 made = build_model(entry.graph, entry.specs, state=self._values.of(entry.model))
                 model, arrays = rewrite(*made)
-                packed = container.pack(model, arrays, weights_in_panels(model, arrays))
+                packed = container.pack(model, arrays, with_packed_weights(model, arrays))
                 stores.write(f"{path}.gio", [packed])
             if name == names[0]:
                 set_metadata(entry.model, OTHERS, ",".join(n + ending for n in names[1:]))
@@ -229,12 +229,12 @@ class SavedModelBuilder:
             self._copy(source, stores.join(folder, name))
             set_metadata(model, ASSET + tensor.name, name)
 
-    def _copy(self, source: str, place: str) -> None:
-        if place in self._copied:
+    def _copy(self, source: str, position: str) -> None:
+        if position in self._copied:
             return
         with files.naming("copy", source), open(source, "rb") as file:
-            stores.write(place, iter(lambda: file.read(CHUNK), b""))
-        self._copied.add(place)
+            stores.write(position, iter(lambda: file.read(CHUNK), b""))
+        self._copied.add(position)
 
 
 @dataclass

@@ -79,14 +79,14 @@ def load(
 
 def meta_graph(folder: str, tags: Iterable[str]) -> MetaGraphDef:
     """The meta graph of these tags, without anything being added to a graph."""
-    wanted = {tags} if isinstance(tags, str) else set(tags)
+    requested = {tags} if isinstance(tags, str) else set(tags)
     found = list(meta_graphs(folder))
     for candidate in found:
-        if set(candidate.meta_info_def.tags) == wanted:
+        if set(candidate.meta_info_def.tags) == requested:
             return candidate
     available = errors.printable("; ".join(str(list(c.meta_info_def.tags)) for c in found))
     raise RuntimeError(
-        f"MetaGraphDef associated with tags {', '.join(sorted(wanted))!r} could not be found in "
+        f"MetaGraphDef associated with tags {', '.join(sorted(requested))!r} could not be found in "
         f"SavedModel {folder}; available are: {available}"
     )
 
@@ -128,19 +128,19 @@ def _main_file(folder: str) -> str | None:
     return None
 
 
-def _run_init(sess: Any, texts: Mapping[str, str], folder: str, found: Imported) -> None:
+def _run_init(sess: Any, strings: Mapping[str, str], folder: str, found: Imported) -> None:
     """Runs the operation for after loading, with the paths of the assets fed."""
-    if INIT_OP not in texts:
+    if INIT_OP not in strings:
         return
     assets = stores.join(folder, constants.ASSETS_DIRECTORY)
     feeds = {
         _named(found.values, key.removeprefix(ASSET).removesuffix(":0"), folder): stores.join(
             assets, os.path.basename(name)
         )
-        for key, name in texts.items()
+        for key, name in strings.items()
         if key.startswith(ASSET)
     }
-    sess.run(_named(found.operations, texts[INIT_OP], folder), feeds)
+    sess.run(_named(found.operations, strings[INIT_OP], folder), feeds)
 
 
 def _named(table: Mapping[str, T], name: str, folder: str) -> T:

@@ -14,7 +14,7 @@ from typing import Any
 from graphio.execution import engines
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.model.export import SignatureSpec, build_model, reach
-from graphio.model.rewrite import rewrite, weights_in_panels
+from graphio.model.rewrite import rewrite, with_packed_weights
 from graphio.saved_model import constants
 from graphio.schema import container
 from graphio.storage import stores
@@ -70,7 +70,7 @@ def save(
             message=f"Attempting to use uninitialized value {', '.join(empty)}"
         )
     model, arrays = rewrite(model, arrays, optimize)
-    container.write(path, model, arrays, weights_in_panels(model, arrays))
+    container.write(path, model, arrays, with_packed_weights(model, arrays))
 
 
 @api_guard.guarded

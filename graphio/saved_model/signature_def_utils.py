@@ -113,12 +113,12 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
             signature_def.outputs, names.REGRESS_OUTPUTS, dtypes.float32
         )
     if method == names.CLASSIFY_METHOD_NAME:
-        wanted = {
+        requested = {
             names.CLASSIFY_OUTPUT_CLASSES: dtypes.string,
             names.CLASSIFY_OUTPUT_SCORES: dtypes.float32,
         }
         return _is_only(signature_def.inputs, names.CLASSIFY_INPUTS, dtypes.string) and all(
-            key in wanted and info.dtype == wanted[key].as_datatype_enum
+            key in requested and info.dtype == requested[key].as_datatype_enum
             for key, info in signature_def.outputs.items()
         )
     return False

@@ -30,12 +30,12 @@ def load_into(
     Raises:
         As import_model.
     """
-    wanted = [tags] if isinstance(tags, str) else sorted(tags)
+    requested = [tags] if isinstance(tags, str) else sorted(tags)
     with sess.graph.as_default(), sess.graph.unchanged_on_error():
-        found = import_model(folder, tags=wanted, prefix=import_scope)
+        found = import_model(folder, tags=requested, prefix=import_scope)
         sess.run([variable.initializer for variable in found.variables.values()])
     made = MetaGraphDef()
-    made.meta_info_def.tags.extend(wanted)
+    made.meta_info_def.tags.extend(requested)
     for name, signature in found.signatures.items():
         inputs, outputs = (
             {key: build_tensor_info(tensor) for key, tensor in ends.items()}

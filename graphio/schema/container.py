@@ -114,7 +114,7 @@ def _parts(
             stored=True,
         )
         if i in packed:
-            tensor.panel_width, tensor.panel_axis = TILE_WIDTH, packed[i] % array.ndim
+            tensor.packed_tile_width, tensor.packed_tile_axis = TILE_WIDTH, packed[i] % array.ndim
         end = _round_up(end) + len(data)
     graph = whole.SerializeToString(deterministic=True)
     more = filling(whole, len(graph), HEADER + len(graph) + end) if filled else 0
@@ -300,7 +300,7 @@ def _stored(model: Model, view: memoryview, header: _Header) -> list[tensors.Sto
 
 def _packing(i: int, tensor: Tensor) -> Packing | None:
     """The packing of an entry of Model.tensor, None if it is row-major."""
-    width, axis, rank = tensor.panel_width, tensor.panel_axis, len(tensor.dims)
+    width, axis, rank = tensor.packed_tile_width, tensor.packed_tile_axis, len(tensor.dims)
     if not width and not axis:
         return None
     if tensor.dtype != _FLOAT or rank < 2 or not 1 <= width <= LARGEST or axis not in (0, rank - 1):

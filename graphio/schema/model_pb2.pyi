@@ -96,7 +96,7 @@ class Type(_message.Message):
     def __init__(self, tensor: _Optional[_Union[Type.TensorType, _Mapping]] = ..., sequence: _Optional[_Union[Type, _Mapping]] = ..., optional: _Optional[_Union[Type, _Mapping]] = ...) -> None: ...
 
 class Tensor(_message.Message):
-    __slots__ = ("dtype", "dims", "data", "offset", "nbytes", "crc32c", "stored", "panel_width", "panel_axis")
+    __slots__ = ("dtype", "dims", "data", "offset", "nbytes", "crc32c", "stored", "packed_tile_width", "packed_tile_axis")
     DTYPE_FIELD_NUMBER: _ClassVar[int]
     DIMS_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
@@ -104,8 +104,8 @@ class Tensor(_message.Message):
     NBYTES_FIELD_NUMBER: _ClassVar[int]
     CRC32C_FIELD_NUMBER: _ClassVar[int]
     STORED_FIELD_NUMBER: _ClassVar[int]
-    PANEL_WIDTH_FIELD_NUMBER: _ClassVar[int]
-    PANEL_AXIS_FIELD_NUMBER: _ClassVar[int]
+    PACKED_TILE_WIDTH_FIELD_NUMBER: _ClassVar[int]
+    PACKED_TILE_AXIS_FIELD_NUMBER: _ClassVar[int]
     dtype: DataType
     dims: _containers.RepeatedScalarFieldContainer[int]
     data: bytes
@@ -113,9 +113,9 @@ class Tensor(_message.Message):
     nbytes: int
     crc32c: int
     stored: bool
-    panel_width: int
-    panel_axis: int
-    def __init__(self, dtype: _Optional[_Union[DataType, str]] = ..., dims: _Optional[_Iterable[int]] = ..., data: _Optional[bytes] = ..., offset: _Optional[int] = ..., nbytes: _Optional[int] = ..., crc32c: _Optional[int] = ..., stored: bool = ..., panel_width: _Optional[int] = ..., panel_axis: _Optional[int] = ...) -> None: ...
+    packed_tile_width: int
+    packed_tile_axis: int
+    def __init__(self, dtype: _Optional[_Union[DataType, str]] = ..., dims: _Optional[_Iterable[int]] = ..., data: _Optional[bytes] = ..., offset: _Optional[int] = ..., nbytes: _Optional[int] = ..., crc32c: _Optional[int] = ..., stored: bool = ..., packed_tile_width: _Optional[int] = ..., packed_tile_axis: _Optional[int] = ...) -> None: ...
 
 class Source(_message.Message):
     __slots__ = ("file", "line", "function")

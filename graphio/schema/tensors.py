@@ -173,7 +173,7 @@ def to_array(tensor: Tensor) -> Array:
     """
     dims = tuple(tensor.dims)
     check_dims(dims)
-    if tensor.panel_width or tensor.panel_axis:
+    if tensor.packed_tile_width or tensor.packed_tile_axis:
         raise errors.DataLossError(
             message="an inline tensor claims to be packed; only tensors of the data section may be"
         )

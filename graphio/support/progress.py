@@ -22,7 +22,9 @@ class ProgressBar(Protocol):
 
 #: makes a progress bar: of what, how much there is, its unit
 Factory = Callable[[str, int, str], ProgressBar]
-_factory: contextvars.ContextVar[Factory | None] = contextvars.ContextVar("bars", default=None)
+_factory: contextvars.ContextVar[Factory | None] = contextvars.ContextVar(
+    "progress_bars", default=None
+)
 
 
 @contextlib.contextmanager

@@ -128,9 +128,9 @@ def function_body(function: pb.FunctionDef, problems: Callable[[str], None]) -> 
     return made
 
 
-def _number(text: str, whole: str) -> int:
+def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 6:
-        raise ValueError(f"'{whole}' names no output")
+        raise ValueError(f"'{name}' names no output")
     return int(text)
 
 

@@ -158,7 +158,7 @@ class Call:
         """Whole numbers; none where the attribute is missing."""
         return list(self.node.attr[key].list.i) if self._is(key, "list") else []
 
-    def texts(self, key: str) -> list[bytes]:
+    def strings(self, key: str) -> list[bytes]:
         """Strings; none where the attribute is missing."""
         return list(self.node.attr[key].list.s) if self._is(key, "list") else []
 

@@ -85,18 +85,18 @@ def _part(array: Array, text: str) -> Array:
     if not text:
         return array
     *_, last = text.split(" ")
-    places = []
+    positions = []
     for axis in last.split(":"):
         first, comma, length = axis.partition(",")
         if axis == "-":
-            places.append(slice(None))
+            positions.append(slice(None))
         elif comma and first.isdigit() and length.isdigit():
-            places.append(slice(int(first), int(first) + int(length)))
+            positions.append(slice(int(first), int(first) + int(length)))
         else:
             raise ValueError(f"its part of the checkpoint is written as '{text}'")
-    if len(places) != array.ndim:
+    if len(positions) != array.ndim:
         raise ValueError(f"its part '{text}' is of another rank than the value in the checkpoint")
-    return array[tuple(places)]
+    return array[tuple(positions)]
 
 
 # ---- which key is whose ----
@@ -115,9 +115,9 @@ def _restored(importer: Importer, name: str) -> Iterator[tuple[str, tuple[str, s
         found = list(body.nodes.values())
     else:
         body, given, found = main, {}, _before(main, restore)
-    texts = {n.name: _texts(n) for n in found if n.op == "Const"}
+    strings = {n.name: _strings(n) for n in found if n.op == "Const"}
     for node in found:
-        yield from _assigned(main, body, node, given, texts)
+        yield from _assigned(main, body, node, given, strings)
 
 
 def _before(body: Body, node: Node) -> list[Node]:
@@ -133,7 +133,7 @@ def _before(body: Body, node: Node) -> list[Node]:
 
 
 def _assigned(
-    main: Body, body: Body, node: Node, given: dict[str, Key], texts: dict[str, list[str]]
+    main: Body, body: Body, node: Node, given: dict[str, Key], strings: dict[str, list[str]]
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     """The variable that a node assigns a value to that it restored, with its key."""
     if node.op not in _ASSIGNING or len(node.inputs) < 2:
@@ -145,12 +145,12 @@ def _assigned(
         return
     if restore.op != "RestoreV2" or len(restore.inputs) < 3:
         return
-    names, slices = (texts.get(key[0], []) for key in restore.inputs[1:3])
+    names, slices = (strings.get(key[0], []) for key in restore.inputs[1:3])
     if value[1] < len(names):
         yield variable.name, (names[value[1]], (slices + [""] * len(names))[value[1]])
 
 
-def _texts(node: Node) -> list[str]:
+def _strings(node: Node) -> list[str]:
     """The strings of a constant; none where it holds something else."""
     proto = node.attr["value"].tensor if "value" in node.attr else pb.TensorProto()
     if proto.dtype != pb.DataType.DT_STRING:

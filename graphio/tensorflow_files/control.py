@@ -111,15 +111,15 @@ def _unchanged(body: Body, i: int) -> bool:
     return behind(body, body.results[i], ("Identity",))[0] == body.args[i]
 
 
-def _merged(values: Sequence[Any], places: Sequence[int], found: Sequence[Any]) -> list[Any]:
+def _merged(values: Sequence[Any], positions: Sequence[int], found: Sequence[Any]) -> list[Any]:
     made = list(values)
-    for place, value in zip(places, found, strict=True):
-        made[place] = value
+    for position, value in zip(positions, found, strict=True):
+        made[position] = value
     return made
 
 
-def _picked(values: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    return [values[i] for i in places]
+def _picked(values: Sequence[Any], positions: Sequence[int]) -> list[Any]:
+    return [values[i] for i in positions]
 
 
 def _loop(

@@ -11,7 +11,7 @@ from graphio.execution import engines
 from graphio.execution.session import Session
 from graphio.framework.graph import Graph
 from graphio.model.export import SignatureSpec, build_model
-from graphio.model.rewrite import rewrite, weights_in_panels
+from graphio.model.rewrite import rewrite, with_packed_weights
 from graphio.schema import container
 from graphio.tensorflow_files.models import SERVING, import_model
 from graphio.tensorflow_files.twins import default_signature
@@ -54,10 +54,10 @@ def convert(
     if default is not None:
         made[0].metadata.add(key=calls.DEFAULT_SIGNATURE, value=default)
     model, arrays = rewrite(*made, optimize)
-    panels = weights_in_panels(model, arrays)
+    packed_tiles = with_packed_weights(model, arrays)
     if path is None:
-        return container.pack(model, arrays, panels)
-    container.write(path, model, arrays, panels)
+        return container.pack(model, arrays, packed_tiles)
+    container.write(path, model, arrays, packed_tiles)
     return None
 
 

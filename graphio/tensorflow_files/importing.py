@@ -89,7 +89,7 @@ class Importer:
         self._depth = 0
         self._open_frames: set[tuple[str, str]] = set()
         #: how many nodes may still be built: see check
-        self.room = 0
+        self.capacity = 0
         with self.noting():
             self.region = Region(self.main, self.frames(self.main))
 
@@ -175,10 +175,12 @@ class Importer:
             return [*found, *self._waits_for(node, region)]
 
         try:
-            with progress.task("import TensorFlow nodes", len(region.body.nodes), "node") as told:
+            with progress.task(
+                "import TensorFlow nodes", len(region.body.nodes), "node"
+            ) as advance:
                 for name in in_order(names, needs, region.__contains__):
                     region.values[name] = self._outputs(region.body.nodes[name], region)
-                    told(1)
+                    advance(1)
         except ValueError as error:
             self.problems.add(str(error))
             raise Broken from None
@@ -220,8 +222,8 @@ class Importer:
 
     def _outputs(self, node: Node, region: Region) -> list[Any]:
         """A node's outputs, None for what could not be made."""
-        self.room -= 1
-        if self.room < 0:
+        self.capacity -= 1
+        if self.capacity < 0:
             raise errors.ResourceExhaustedError(
                 message=f"{self.problems.source}: its loops, branches and functions are built over "
                 "and over again; TensorFlow writes no such graph"

@@ -130,15 +130,15 @@ def import_model(
 
 def meta_graph(folder: str, tags: Iterable[str]) -> pb.MetaGraphDef:
     """The graph of these tags in a SavedModel folder. Raises RuntimeError where there is none."""
-    wanted = {tags} if isinstance(tags, str) else set(tags)
+    expected = {tags} if isinstance(tags, str) else set(tags)
     graphs = read_saved_model(folder).meta_graphs
     for candidate in graphs:
-        if set(candidate.meta_info_def.tags) == wanted:
+        if set(candidate.meta_info_def.tags) == expected:
             return candidate
     tags_there = "; ".join(str(list(g.meta_info_def.tags)) for g in graphs)
     available = errors.printable(tags_there)
     raise RuntimeError(
-        f"MetaGraphDef associated with tags {', '.join(sorted(wanted))!r} could not be found in "
+        f"MetaGraphDef associated with tags {', '.join(sorted(expected))!r} could not be found in "
         f"SavedModel {folder}; available are: {available}"
     )
 
@@ -275,7 +275,7 @@ def _tensor(importer: Importer, key: Key) -> Tensor:
 
 @registered.import_tensorflow_nodes.register
 def import_nodes(
-    graph: pb.GraphDef, replaced: Mapping[str, Tensor], wanted: Sequence[str]
+    graph: pb.GraphDef, replaced: Mapping[str, Tensor], expected: Sequence[str]
 ) -> Imported:
     """All nodes of a GraphDef, but those that save and restore, and those inside loops and
     branches, which become parts of these.
@@ -284,17 +284,17 @@ def import_nodes(
         graph: the message.
         replaced: tensors to take in the place of values, "node" or "node:1"; their nodes are not
             built.
-        wanted: nodes or values that must be there; nodes that only others need may be unknown.
+        expected: nodes or values that must be there; nodes that only others need may be unknown.
 
     Raises:
-        ValueError: a name of replaced or wanted is not that of a node.
+        ValueError: a name of replaced or expected is not that of a node.
         UnimplementedError, InvalidArgumentError: with all problems.
     """
     with _not_too_deep():
-        return _nodes(Importer(graph, "the GraphDef"), replaced, wanted)
+        return _nodes(Importer(graph, "the GraphDef"), replaced, expected)
 
 
-def _nodes(importer: Importer, replaced: Mapping[str, Tensor], wanted: Sequence[str]) -> Imported:
+def _nodes(importer: Importer, replaced: Mapping[str, Tensor], expected: Sequence[str]) -> Imported:
     names = [key if ":" in key else f"{key}:0" for key in replaced]
     missing = [name for name in names if name.partition(":")[0] not in importer.main.nodes]
     if missing:
@@ -306,8 +306,8 @@ def _nodes(importer: Importer, replaced: Mapping[str, Tensor], wanted: Sequence[
         outputs = importer.region.values.setdefault(node, [])
         outputs += [None] * (int(output or "0") + 1 - len(outputs))
         outputs[int(output or "0")] = tensor
-    elements = [element.partition(":")[0] for element in wanted]
-    for element, node in zip(wanted, elements, strict=True):
+    elements = [element.partition(":")[0] for element in expected]
+    for element, node in zip(expected, elements, strict=True):
         if node not in importer.main.nodes:
             raise ValueError(f"Requested return_element '{element}' not found in graph_def.")
     with importer.noting():
@@ -316,18 +316,18 @@ def _nodes(importer: Importer, replaced: Mapping[str, Tensor], wanted: Sequence[
     return _built(importer, roots)
 
 
-def _outermost(importer: Importer, wanted: Sequence[str]) -> list[str]:
+def _outermost(importer: Importer, expected: Sequence[str]) -> list[str]:
     """Nodes that can be built by themselves."""
     nodes, frames = importer.main.nodes, importer.region.frames
     there = importer.region.values
-    needed = {n.name for n in reached(importer.main, wanted, there)} | set(there)
+    needed = {n.name for n in reached(importer.main, expected, there)} | set(there)
     spare = [
         n.name
         for n in nodes.values()
         if n.op in _SAVING
         or n.attr["dtype"].type in (pb.DT_RESOURCE, pb.DT_VARIANT)
         and n.op in _PLACEHOLDERS
-        or (wanted and n.name not in needed and not importer.knows(n))
+        or (expected and n.name not in needed and not importer.knows(n))
     ]
     left_out = _from(importer.main, spare)
     left_out.update(node.name for node in importer.initial.values())

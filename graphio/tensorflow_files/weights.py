@@ -66,8 +66,8 @@ def _used(importer: Importer, body: Body, known: dict[str, Used]) -> Used:
         return known[body.name]
     found = known[body.name] = {}
     for node in body.nodes.values():
-        for place, is_trained in _places(importer, node, known):
-            waiting = [node.inputs[place]] if place < len(node.inputs) else []
+        for position, is_trained in _positions(importer, node, known):
+            waiting = [node.inputs[position]] if position < len(node.inputs) else []
             while waiting:
                 key = waiting.pop()
                 if key in found:
@@ -79,7 +79,7 @@ def _used(importer: Importer, body: Body, known: dict[str, Used]) -> Used:
     return found
 
 
-def _places(importer: Importer, node: Node, known: dict[str, Used]) -> list[tuple[int, bool]]:
+def _positions(importer: Importer, node: Node, known: dict[str, Used]) -> list[tuple[int, bool]]:
     """Inputs of a node that are weights or statistics."""
     found = [(i, True) for i in PARAMETERS.get(node.op, ())]
     found += [(i, False) for i in STATISTICS.get(node.op, ())]

@@ -72,11 +72,13 @@ class Initializer:
                 as its full_shape, by which variances are chosen, and where the part begins as its
                 var_offset. None: shape is the complete one.
         """
-        wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        requested = self.dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
         sizes = [d or 0 for d in as_shape(shape).as_list()]
         if partition_info is None:
-            return self._build_part(sizes, wanted, sizes, [0] * len(sizes))
-        return self._build_part(sizes, wanted, partition_info.full_shape, partition_info.var_offset)
+            return self._build_part(sizes, requested, sizes, [0] * len(sizes))
+        return self._build_part(
+            sizes, requested, partition_info.full_shape, partition_info.var_offset
+        )
 
     def _build_part(
         self, shape: list[int], dtype: dtypes.DType, whole: Sequence[int], begin: Sequence[int]

@@ -567,19 +567,19 @@ def _get(
     **options: Any,
 ) -> Variable | PartitionedVariable:
     store = _Store.of(scopes.get_default_graph())
-    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    requested = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     made = _Made(initializer, regularizer, options)
     if partitioner is not None and not callable(partitioner):
         raise ValueError(f"Partitioner must be callable, but received: {partitioner!r}")
     again = partitioner is None and reuse is True and name in store.partitioned
     if again or (partitioner is not None and not _is_scalar(shape)):
-        return _get_partitioned(store, name, shape, wanted, reuse, partitioner, made)
+        return _get_partitioned(store, name, shape, requested, reuse, partitioner, made)
     if f"{name}/part_0" in store.variables:
         raise ValueError(
             f"No partitioner was provided, but the variable {name} is partitioned: "
             f"{name}/part_0 exists. Give the partitioner that it was made with, or reuse=True"
         )
-    return _get_single(store, name, shape, wanted, reuse, made)
+    return _get_single(store, name, shape, requested, reuse, made)
 
 
 class _Made(NamedTuple):
@@ -657,13 +657,13 @@ def _get_partitioned(
     if isinstance(value, Tensor):
         static, dtype = static.merge_with(value.shape), value.dtype
     kind = dtype or dtypes.float32
-    wanted = None if partitioner is None else cut(partitioner, static, kind, name)
+    requested = None if partitioner is None else cut(partitioner, static, kind, name)
     if name in store.partitioned:
-        return _shared_parts(store.partitioned[name], static, dtype, wanted, reuse)
+        return _shared_parts(store.partitioned[name], static, dtype, requested, reuse)
     _check_may_make(name, reuse)
-    assert wanted is not None
+    assert requested is not None
     parts = []
-    for i, info in enumerate(slices(name, static, wanted)):
+    for i, info in enumerate(slices(name, static, requested)):
         own = f"{name}/part_{i}"
         known = PartitionInfo(list(info.full_shape or ()), list(info.var_offset or ()))
         size: Any = info.var_shape
@@ -673,7 +673,7 @@ def _get_partitioned(
         part = _get_single(store, own, size, kind, reuse, how._replace(part=known))
         part._set_save_slice_info(info)
         parts.append(part)
-    made = store.partitioned[name] = PartitionedVariable(name, static, kind, parts, wanted)
+    made = store.partitioned[name] = PartitionedVariable(name, static, kind, parts, requested)
     return made
 
 

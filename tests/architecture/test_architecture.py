@@ -100,7 +100,7 @@ def package_of(module: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] in PACKAGES else ""
 
 
-def test_every_folder_of_graphio_has_a_place_in_the_order() -> None:
+def test_every_folder_of_graphio_has_a_position_in_the_order() -> None:
     folders = {p.parent.name for p in (ROOT / "graphio").glob("*/__init__.py")}
     assert folders == set(PACKAGES)
 
@@ -278,17 +278,17 @@ def case_rows() -> set[tuple[str, str]]:
     return {(case.domain, case.op) for case in (*cases.CASES, *cases.BAD)} | set(ELSEWHERE)
 
 
-def test_an_operator_has_all_its_places() -> None:
+def test_an_operator_has_all_its_positions() -> None:
     kernels.load_all()
-    places = {
+    positions = {
         "a numpy kernel in runtime/kernels": set(registry.operators()),
         "a C row in cinfer/src/ops.def": c_rows(),
         "a case row in tests/cases": case_rows(),
     }
     missing = [
-        f"{domain or 'ai.onnx'} {op} has no {place[2:]}"
+        f"{domain or 'ai.onnx'} {op} has no {position[2:]}"
         for domain, op in sorted(vocabulary())
-        for place, found in places.items()
+        for position, found in positions.items()
         if (domain, op) not in found
     ]
     assert not missing, "\n".join(missing)

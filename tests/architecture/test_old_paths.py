@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import pickle
 import pickletools
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from folders import TESTS
 
 import graphio as tf
+from graphio.model import size_reduction
 from graphio.support import old_paths
 
 PICKLES = TESTS / "golden_pickles" / "flat_modules.pickle"
@@ -138,3 +140,10 @@ def test_old_paths_stay_out_of_the_way_of_imports_that_do_not_need_them() -> Non
     old_paths.install()
     assert sum(isinstance(finder, old_paths._OldPaths) for finder in sys.meta_path) == 1
     assert not set(old_paths.MOVED) & set(old_paths.MOVED.values())
+
+
+def test_the_older_name_of_a_function_is_the_same_function_after_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="size_reduction.reduced now"):
+        assert operator.attrgetter("slimmed")(size_reduction) is size_reduction.reduced
+    with pytest.raises(AttributeError, match="has no attribute 'never'"):
+        operator.attrgetter("never")(size_reduction)

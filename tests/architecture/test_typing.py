@@ -166,13 +166,13 @@ def test_mypy_knows_every_name_and_finds_the_mistakes_of_a_program_and_no_others
     command += ["--follow-imports=silent", "right.py", "wrong.py", "every.py"]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    said = re.findall(r"^(\w+)\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE)
+    reported = re.findall(r"^(\w+)\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE)
     expected = [
         ("wrong", str(i), line.partition("  # ")[2])
         for i, line in enumerate(WRONG.splitlines(), 1)
         if "  # " in line
     ]
-    assert said == expected, done.stdout[-3000:] + done.stderr
+    assert reported == expected, done.stdout[-3000:] + done.stderr
     types_of = re.findall(r'^every\.py:(\d+): note: Revealed type is "(.*)"$', done.stdout, re.M)
     assert len(types_of) == len(names)
     assert [names[int(i) - 2] for i, kind in types_of if kind == "Any"] == []

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import engines
-import hostile_nodes
 import numpy as np
-from hostile_nodes import INT64, TYPES, cast
+import untrusted_nodes
+from untrusted_nodes import INT64, TYPES, cast
 
 from attacks.subjects import Subject
 from graphio.schema import tensors
@@ -297,7 +297,7 @@ def _huge(shapes: Mapping[int, tuple[int, ...]], subject: Subject) -> None:
     before = len(subject.builder.model.graph.node)
     for index, dims in shapes.items():
         dtype = subject.feeds[subject.node.input[index]].dtype
-        made = hostile_nodes.huge(subject.builder, dtype, dims, f"huge{index}")
+        made = untrusted_nodes.huge(subject.builder, dtype, dims, f"huge{index}")
         subject.node.input[index] = made
     for name in set(subject.feeds).difference(subject.node.input):
         del subject.feeds[name]

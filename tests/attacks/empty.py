@@ -22,10 +22,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import hostile_nodes
-import hostile_runs
 import numpy as np
-from hostile_nodes import Node
+import untrusted_nodes
+import untrusted_runs
+from untrusted_nodes import Node
 
 from attacks import generated
 
@@ -80,7 +80,7 @@ def every(rows: bool = False) -> list[Emptied]:
         rows: of the rows of tests/cases alone, which are read in no time.
     """
     found: dict[tuple[object, ...], Emptied] = {}
-    for node in hostile_nodes.seeds(rows):
+    for node in untrusted_nodes.seeds(rows):
         for each in emptied(node):
             made = each.node
             shapes = [(x.dtype.str, x.shape) if x is not None else None for x in made.inputs]
@@ -110,14 +110,16 @@ def chosen(options: argparse.Namespace) -> list[Emptied]:
 
 def work(options: argparse.Namespace) -> None:
     """Runs them, and tells what comes of it, a line of JSON each; before each the engine."""
-    hostile_runs.prepare(options.native)
+    untrusted_runs.prepare(options.native)
     for index, each in enumerate(chosen(options)[options.first :], options.first):
         data, feeds = each.node.file()
         results = {}
         for engine in ("cinfer",) if options.alone else ("runtime", "cinfer"):
             print(json.dumps([index, engine]), flush=True)
-            with hostile_runs.limited():
-                results[engine] = hostile_runs.outcome(functools.partial(_run, engine, data, feeds))
+            with untrusted_runs.limited():
+                results[engine] = untrusted_runs.outcome(
+                    functools.partial(_run, engine, data, feeds)
+                )
         print(json.dumps([index, *_judged(results)]), flush=True)
 
 
@@ -126,7 +128,7 @@ def _judged(results: dict[str, Any]) -> tuple[str, str]:
     if len(results) == 1:
         (result,) = results.values()
         return "", result[0] if isinstance(result, tuple) else "answered"
-    return hostile_runs.compare(results)
+    return untrusted_runs.compare(results)
 
 
 def _run(engine: str, data: bytes, feeds: list[Array]) -> list[Any]:
@@ -145,7 +147,7 @@ def main() -> int:
         work(options)
         return 0
     report = generated.run(options, words, "attacks.empty", chosen(options))
-    return generated.told(report, options.table)
+    return generated.reported(report, options.table)
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import engines
-import hostile_runs
 import numpy as np
+import untrusted_runs
 
 from attacks.changes import Attack, attacks
 from attacks.subjects import Subject, subjects
@@ -109,7 +109,7 @@ def numbered_by(salt: bytes, name: str) -> int:
 
 def work(options: argparse.Namespace) -> None:
     """Attacks, and tells what comes of it, a line of JSON each; before each the engine."""
-    hostile_runs.prepare(options.native)
+    untrusted_runs.prepare(options.native)
     for index, each in enumerate(chosen(options)[options.first :], options.first):
         changed = each.subject.copy()
         each.attack.change(changed)
@@ -117,8 +117,8 @@ def work(options: argparse.Namespace) -> None:
         results = {}
         for engine in ("cinfer",) if options.alone else ("runtime", "cinfer"):
             print(json.dumps([index, engine]), flush=True)
-            with hostile_runs.limited():
-                results[engine] = hostile_runs.outcome(
+            with untrusted_runs.limited():
+                results[engine] = untrusted_runs.outcome(
                     lambda: _run(engine, data, changed, each)  # noqa: B023
                 )
         print(json.dumps([index, *_judged(changed, each.attack, results)]), flush=True)
@@ -129,8 +129,8 @@ def _judged(changed: Subject, attack: Attack, results: dict[str, Any]) -> tuple[
     if len(results) == 1:
         (result,) = results.values()
         return "", result[0] if isinstance(result, tuple) else "answered"
-    what, why = hostile_runs.compare(results)
-    wild = hostile_runs.is_wild([*changed.feeds.values(), *changed.builder.arrays])
+    what, why = untrusted_runs.compare(results)
+    wild = untrusted_runs.is_wild([*changed.feeds.values(), *changed.builder.arrays])
     if what == "differs" and (wild or attack.kind in ("float", "floats")):
         return "", "answered"  # where numbers overflow depends on the order of a sum
     for known in KNOWN:
@@ -217,7 +217,7 @@ def _good(signature: Any, subject: Subject, order: list[str]) -> Any:
         found = _copied(signature.run([subject.feeds[key] for key in order]))
         return [repr(x) if _holds(x) else x.tobytes() for x in found]
 
-    return hostile_runs.outcome(run)
+    return untrusted_runs.outcome(run)
 
 
 def _holds(x: Any) -> bool:
@@ -289,7 +289,7 @@ def _follow(
     """Reads one worker; returns where the next one goes on."""
     command = [sys.executable, "-m", *words, "--worker", "--first", str(first)]
     at: tuple[int, str] = (first, "start")
-    for index, what, *why in hostile_runs.follow(command, options.native, options.preload):
+    for index, what, *why in untrusted_runs.follow(command, options.native, options.preload):
         if index == "died":
             break
         at = (index, what)
@@ -300,7 +300,7 @@ def _follow(
         return at[0]
     if at[1] == "start":
         raise RuntimeError(f"the worker did not start ({what}): {why[0]}")
-    end = hostile_runs.death(what)
+    end = untrusted_runs.death(what)
     if end == "hang" and at[1] == "runtime":  # which has no limit of memory or work
         _record(report, numbered[at[0]], "", "one engine alone: much work")
     else:
@@ -332,7 +332,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def told(report: Report, table: bool) -> int:
+def reported(report: Report, table: bool) -> int:
     """Prints what came of the attacks; the exit status."""
     if table:
         print(report.table())
@@ -348,7 +348,7 @@ def main() -> int:
     if options.worker:
         work(options)
         return 0
-    return told(run(options, words, "attacks.generated", chosen(options)), options.table)
+    return reported(run(options, words, "attacks.generated", chosen(options)), options.table)
 
 
 if __name__ == "__main__":

@@ -364,7 +364,7 @@ def _inline(dtype: int, dims: list[int], data: bytes) -> Change:
     return change
 
 
-def _texts(*lengths: int, dims: list[int] | None = None) -> Change:
+def _strings(*lengths: int, dims: list[int] | None = None) -> Change:
     data = b"".join(n.to_bytes(8, "little") for n in lengths) + b"ab"
     return _inline(8, [len(lengths)] if dims is None else dims, data)
 
@@ -420,17 +420,17 @@ TENSORS: dict[str, tuple[str, Change, str]] = {
     "a uint2 tensor of 2^63 elements": (
         "size arithmetic", _inline(25, [2**62, 2], b""), "tensor|shape",
     ),
-    "a string longer than its bytes": ("counts", _texts(3), "string|text"),
-    "a string of 2^64 - 1 bytes": ("size arithmetic", _texts(2**64 - 1), "string|text"),
+    "a string longer than its bytes": ("counts", _strings(3), "string|text"),
+    "a string of 2^64 - 1 bytes": ("size arithmetic", _strings(2**64 - 1), "string|text"),
     "strings whose lengths wrap to what is there": (
-        "size arithmetic", _texts(2**64 - 1, 3), "string|text",
+        "size arithmetic", _strings(2**64 - 1, 3), "string|text",
     ),
-    "strings with bytes left over": ("counts", _texts(1), "string|text"),
-    "2^61 strings": ("size arithmetic", _texts(2, dims=[2**61]), "string|shape"),
+    "strings with bytes left over": ("counts", _strings(1), "string|text"),
+    "2^61 strings": ("size arithmetic", _strings(2, dims=[2**61]), "string|shape"),
     "2^61 + 1 strings, whose lengths take 8 bytes": (
-        "size arithmetic", _texts(2, dims=[2**61 + 1]), "string|shape",
+        "size arithmetic", _strings(2, dims=[2**61 + 1]), "string|shape",
     ),
-    "a string of two bytes": ("counts", _texts(2), ""),
+    "a string of two bytes": ("counts", _strings(2), ""),
     "numbers that are NaN, infinite and denormal": (
         "element types",
         _inline(1, [4], np.array([np.nan, np.inf, -np.inf, 1e-45], "<f4").tobytes()), "",

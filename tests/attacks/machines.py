@@ -132,8 +132,8 @@ def packed(attacks: Iterable[tuple[str, bytes, list[Array]]]) -> bytes:
 def _feed(x: Array) -> bytes:
     head = struct.pack(f"<ii{x.ndim}q", dtypes.of_numpy(x.dtype).number, x.ndim, *x.shape)
     if x.dtype == object:
-        texts = x.reshape(-1).tolist()
-        data = b"".join(struct.pack("<Q", len(text)) + text for text in texts)
+        strings = x.reshape(-1).tolist()
+        data = b"".join(struct.pack("<Q", len(text)) + text for text in strings)
     else:
         data = np.ascontiguousarray(x, x.dtype.newbyteorder("<")).tobytes()
     return head + struct.pack("<Q", len(data)) + data

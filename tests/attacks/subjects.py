@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import hostile_nodes
 import numpy as np
+import untrusted_nodes
 from engines import Builder
-from hostile_nodes import Node
+from untrusted_nodes import Node
 
 from attacks.scenes import SCENES
 from graphio.schema import operators
@@ -97,7 +97,7 @@ def _covering(nodes: Sequence[Node]) -> Iterator[Node]:
 def subjects() -> dict[tuple[str, str], list[Subject]]:
     """By domain and name of the operator, every one that cinfer has."""
     rows = defaultdict(list)
-    for node in hostile_nodes.right():
+    for node in untrusted_nodes.right():
         rows[node.domain, node.op].append(node)
     found = {key: [_of(node) for node in _covering(nodes)] for key, nodes in rows.items()}
     for label, make in SCENES.items():

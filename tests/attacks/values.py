@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hostile_nodes import Node
+from untrusted_nodes import Node
 
 from attacks.named import Named, add
 from attacks.scenes import SCENES

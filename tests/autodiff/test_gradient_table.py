@@ -77,7 +77,7 @@ class Checked:
             found = import_model(model(row, sizes))
         self.fed = {x: value(row.inputs[int(name[1:])]) for name, x in found.inputs.items()}
         self.xs = [x for x in found.inputs.values() if x.dtype.is_floating]
-        self.wanted = [
+        self.expected = [
             x
             for name, x in found.inputs.items()
             if x.dtype.is_floating and not isinstance(row.inputs[int(name[1:])], Held)
@@ -142,9 +142,9 @@ def test_a_gradient_is_that_of_the_differences(row: Row, sizes: str) -> None:
     checked = Checked(row, sizes)
     first = checked.gradients(checked.y)
     with_one = {x for x, g in zip(checked.xs, first, strict=True) if g is not None}
-    assert set(checked.wanted) <= with_one, "an input that must have a gradient has none"
+    assert set(checked.expected) <= with_one, "an input that must have a gradient has none"
     for x, g in zip(checked.xs, first, strict=True):
-        if x not in checked.wanted and g is not None:
+        if x not in checked.expected and g is not None:
             assert not np.any(checked.run(g)), f"'{x.name}' has a gradient, expected none"
     if row.differences:
         checked.compare(checked.y, first)
@@ -237,8 +237,8 @@ def test_the_conventions_at_ties_and_kinks_hold(kink: Kink) -> None:
         made = call(kink.op, *inputs, outputs=kink.outputs, **kink.attrs)
         y = made if kink.outputs == 1 else made[0]
         found = session.run(dense_gradients(y, [x for x in inputs if x.dtype.is_floating]))
-    for dx, wanted in zip(found, kink.gradients, strict=True):
-        np.testing.assert_array_equal(dx, wanted)
+    for dx, expected in zip(found, kink.gradients, strict=True):
+        np.testing.assert_array_equal(dx, expected)
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -131,8 +131,8 @@ def test_grid_sample_as_torch(mode: str, padding: str, align: int) -> None:
         x, grid = tf.constant(X2), tf.constant(grid_value)
         y = onnx.call("GridSample", x, grid, mode=mode, padding_mode=padding, align_corners=align)
         found = session.run([y, *tf.gradients(tf.reduce_sum(y * y), [x, grid])])
-    for value, wanted in zip(found, (expected.detach(), tx.grad, tg.grad), strict=True):
-        np.testing.assert_allclose(value, wanted.numpy(), rtol=1e-6, atol=1e-9)
+    for value, expected_values in zip(found, (expected.detach(), tx.grad, tg.grad), strict=True):
+        np.testing.assert_allclose(value, expected_values.numpy(), rtol=1e-6, atol=1e-9)
 
 
 def test_grid_sample_volumes() -> None:

@@ -186,8 +186,8 @@ def compare(
         xs = [tf.constant(np.asarray(v, np.float64)) for v in values]
         y = function(*xs)
         found = session.run([y, *dense_gradients(tf.reduce_sum(y * tf.constant(weights)), xs)])
-    wanted = [expected.detach().numpy(), *(t.grad.numpy() for t in theirs)]
-    for a, b in zip(found, wanted, strict=True):
+    expected_values = [expected.detach().numpy(), *(t.grad.numpy() for t in theirs)]
+    for a, b in zip(found, expected_values, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
 
 

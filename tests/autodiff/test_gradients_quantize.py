@@ -96,7 +96,7 @@ def test_a_float8_in_between_takes_a_gradient_in_float32() -> None:
     np.testing.assert_array_equal(dx.ravel(), np.arange(1, 11))
 
 
-def test_products_of_integers_stop_gradients() -> None:
+def test_matmuls_of_integers_stop_gradients() -> None:
     a = np.arange(10, dtype=np.int8).reshape(2, 5)
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, (2, 5))

@@ -357,16 +357,16 @@ def padded(x: np.ndarray, pads: list[int], axes: list[int], mode: str) -> np.nda
         before, after = pads[i], pads[i + len(axes)]
         lines = np.moveaxis(x, axis, 0)
         lines = lines[max(0, -before) : len(lines) - max(0, -after)]
-        places = [*range(-max(0, before), len(lines) + max(0, after))]
+        positions = [*range(-max(0, before), len(lines) + max(0, after))]
         n = len(lines)
         if mode == "edge":
-            places = [min(max(p, 0), n - 1) for p in places]
+            positions = [min(max(p, 0), n - 1) for p in positions]
         elif mode == "wrap":
-            places = [p % n for p in places]
+            positions = [p % n for p in positions]
         else:
             period = max(1, 2 * (n - 1))
-            places = [min(p % period, period - p % period) for p in places]
-        x = np.moveaxis(lines[places], 0, axis)
+            positions = [min(p % period, period - p % period) for p in positions]
+        x = np.moveaxis(lines[positions], 0, axis)
     return x
 
 

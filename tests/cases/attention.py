@@ -157,7 +157,7 @@ for label, inputs, attrs, words in (
 # ---- RotaryEmbedding ----
 
 
-def rotary(a: dict[str, Any], x: Array, cos: Array, sin: Array, places: Any = None) -> Array:
+def rotary(a: dict[str, Any], x: Array, cos: Array, sin: Array, positions: Any = None) -> Array:
     heads = x
     if x.ndim == 3:
         heads = x.reshape(*x.shape[:2], a["num_heads"], -1).transpose(0, 2, 1, 3)
@@ -165,20 +165,20 @@ def rotary(a: dict[str, Any], x: Array, cos: Array, sin: Array, places: Any = No
     for n, h, t in np.ndindex(*heads.shape[:3]):
         for i in range(width // 2):
             one, two = (2 * i, 2 * i + 1) if a.get("interleaved") else (i, i + width // 2)
-            at = (n, t, i) if places is None else (places[n, t], i)
+            at = (n, t, i) if positions is None else (positions[n, t], i)
             z = complex(heads[n, h, t, one], heads[n, h, t, two]) * complex(cos[at], sin[at])
             y[n, h, t, one], y[n, h, t, two] = z.real, z.imag
     return y.transpose(0, 2, 1, 3).reshape(x.shape) if x.ndim == 3 else y
 
 
 X4, X3 = floats(2, 3, 5, 8), floats(2, 5, 24)
-PLACES = integers(2, 5, low=0, high=7)
+POSITIONS = integers(2, 5, low=0, high=7)
 for attrs in ({}, {"interleaved": 1}, {"rotary_embedding_dim": 4}):
     half = attrs.get("rotary_embedding_dim", 8) // 2
     for x, more in ((X4, attrs), (X3, {**attrs, "num_heads": 3})):
         for inputs in (
             [x, floats(2, 5, half, seed=1), floats(2, 5, half, seed=2)],
-            [x, floats(7, half, seed=1), floats(7, half, seed=2), PLACES],
+            [x, floats(7, half, seed=1), floats(7, half, seed=2), POSITIONS],
         ):
             case(
                 "RotaryEmbedding",
@@ -202,9 +202,9 @@ for label, inputs, attrs, words in (
     ("negative", [X4, *ANGLES], {"rotary_embedding_dim": -2}, ["-2 numbers"]),
     ("cosines", [X4, floats(2, 5, 3), ANGLES[1]], {}, ["cos_cache", "2,5,3"]),
     ("sines", [X4, ANGLES[0], floats(2, 4, 4)], {}, ["sin_cache", "2,4,4"]),
-    ("caches", [X4, *ANGLES, PLACES], {}, ["cos_cache", "positions"]),
-    ("places", [X4, *CACHES, PLACES[:1]], {}, ["position_ids", "1,5"]),
-    ("far", [X4, *CACHES, PLACES + 7], {}, ["position_ids", "[0, 7)"]),
-    ("before", [X4, *CACHES, -1 - PLACES], {}, ["position_ids", "[0, 7)"]),
+    ("caches", [X4, *ANGLES, POSITIONS], {}, ["cos_cache", "positions"]),
+    ("places", [X4, *CACHES, POSITIONS[:1]], {}, ["position_ids", "1,5"]),
+    ("far", [X4, *CACHES, POSITIONS + 7], {}, ["position_ids", "[0, 7)"]),
+    ("before", [X4, *CACHES, -1 - POSITIONS], {}, ["position_ids", "[0, 7)"]),
 ):
     bad("RotaryEmbedding", inputs, attrs, error=INVALID, words=words, label=label)

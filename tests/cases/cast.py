@@ -169,9 +169,9 @@ def powers(exponents: list[int | None]) -> np.ndarray:
 for _mode, _exponents in _ROUNDED.items():
     for _saturate in (1, 0):
         _attrs = {"to": 24, "round_mode": _mode, "saturate": _saturate}
-        _wanted = list(_exponents)
+        _expected = list(_exponents)
         if not _saturate and _mode != "down":
-            _wanted[-1] = None
+            _expected[-1] = None
         _ends: list[int | None] = [-127, -127, 127, None, 127] if _saturate else [None] * 4 + [127]
         if not _saturate and _mode == "up":
             _ends[-1] = None
@@ -181,7 +181,7 @@ for _mode, _exponents in _ROUNDED.items():
                 "Cast",
                 [_x],
                 _attrs,
-                expect=[powers(_wanted + _ends)],
+                expect=[powers(_expected + _ends)],
                 version=28,
                 label=f"{_type} {_mode} {_saturate}",
             )

@@ -39,39 +39,39 @@ def visits(x: Any, w: Any, attrs: Any) -> Any:
     strides, gaps, before, out = geometry(x, w, attrs)
     for at in itertools.product(*map(range, out)):
         for tap in itertools.product(*map(range, w[2:])):
-            place = tuple(
+            position = tuple(
                 a * s + t * d - b
                 for a, s, t, d, b in zip(at, strides, tap, gaps, before, strict=True)
             )
-            if all(0 <= p < n for p, n in zip(place, x[2:], strict=True)):
-                yield (slice(None), *at), (slice(None), *tap), (slice(None), *place)
+            if all(0 <= p < n for p, n in zip(position, x[2:], strict=True)):
+                yield (slice(None), *at), (slice(None), *tap), (slice(None), *position)
 
 
 def conv(x: Array, w: Array, b: Array | None = None, **attrs: Any) -> Array:
     group = attrs.get("group", 1)
     y = np.zeros((len(x), len(w), *geometry(x.shape, w.shape, attrs)[3]), x.dtype)
     m, c = len(w) // group, w.shape[1]
-    for at, tap, place in visits(x.shape, w.shape, attrs):
+    for at, tap, position in visits(x.shape, w.shape, attrs):
         for g in range(group):
             rows = w[g * m : (g + 1) * m][(slice(None), *tap)]
             for image in range(len(x)):
-                y[image][at][g * m : (g + 1) * m] += rows @ x[image][place][g * c : (g + 1) * c]
+                y[image][at][g * m : (g + 1) * m] += rows @ x[image][position][g * c : (g + 1) * c]
     return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
 
 
-def turned(x_shape: Any, w: Array, dy: Array, attrs: Any) -> Array:
+def transposed(x_shape: Any, w: Array, dy: Array, attrs: Any) -> Array:
     """The gradient of conv by x."""
     group = attrs.get("group", 1)
     dx = np.zeros(x_shape)
     m, c = len(w) // group, w.shape[1]
-    for at, tap, place in visits(x_shape, w.shape, attrs):
+    for at, tap, position in visits(x_shape, w.shape, attrs):
         if any(a >= n for a, n in zip(at[1:], dy.shape[2:], strict=True)):
             continue
         for g in range(group):
             rows = w[g * m : (g + 1) * m][(slice(None), *tap)]
             for image in range(len(dy)):
                 part = dy[image][at][g * m : (g + 1) * m]
-                dx[image][place][g * c : (g + 1) * c] += rows.T @ part
+                dx[image][position][g * c : (g + 1) * c] += rows.T @ part
     return dx
 
 
@@ -80,11 +80,11 @@ def weights(x: Array, w_shape: Any, dy: Array, attrs: Any) -> Array:
     group = attrs.get("group", 1)
     dw = np.zeros(w_shape)
     m, c = w_shape[0] // group, w_shape[1]
-    for at, tap, place in visits(x.shape, w_shape, attrs):
+    for at, tap, position in visits(x.shape, w_shape, attrs):
         for g in range(group):
             for image in range(len(x)):
                 part = dy[image][at][g * m : (g + 1) * m]
-                channels = x[image][place][g * c : (g + 1) * c]
+                channels = x[image][position][g * c : (g + 1) * c]
                 dw[g * m : (g + 1) * m][(slice(None), *tap)] += np.outer(part, channels)
     return dw
 
@@ -118,7 +118,7 @@ for number, (x_dims, w_dims, given) in enumerate(SHAPES):
         "ConvGradInput",
         [np.array(x_dims), W, DY],
         attrs,
-        expect=lambda s, w, dy, a=attrs: turned(s.tolist(), w, dy, a),
+        expect=lambda s, w, dy, a=attrs: transposed(s.tolist(), w, dy, a),
         domain="graphio",
         **settings,
     )
@@ -144,7 +144,7 @@ for image in ([2, 3, 5, 4], [1, 3, 5, 4]):
     case(
         "ConvGradInput",
         [np.array(image), floats(2, 3, 2, 2, seed=1), floats(*dims, seed=2)],
-        expect=lambda s, w, dy: turned(s.tolist(), w, dy, {}),
+        expect=lambda s, w, dy: transposed(s.tolist(), w, dy, {}),
         domain="graphio",
         types=FLOATS,
         rtol=1e-5,
@@ -166,7 +166,7 @@ for x_dims, w_dims, size, attrs in (
         [floats(*x_dims), floats(*w_dims, seed=1), floats(m, seed=2)],
         attrs,
         expect=lambda x, w, b, a=attrs, s=size, m=m: (
-            turned((len(x), m, *s), w, x, {k: v for k, v in a.items() if k != "output_padding"})
+            transposed((len(x), m, *s), w, x, {k: v for k, v in a.items() if k != "output_padding"})
             + b.reshape(-1, *[1] * (x.ndim - 2))
         ),
         types=FLOATS,
@@ -178,7 +178,7 @@ case(
     "ConvTranspose",
     [floats(1, 1, 3), floats(1, 1, 2, seed=1), np.array([0.5])],
     {"strides": [2], "output_shape": [9]},
-    expect=lambda x, w, b: turned((1, 1, 9), w, x, {"strides": [2]}) + b,
+    expect=lambda x, w, b: transposed((1, 1, 9), w, x, {"strides": [2]}) + b,
     types=FLOATS,
     label="wider than the windows reach",
 )
@@ -229,8 +229,8 @@ def col2im(x: Array, image: Any, block: Any, **attrs: Any) -> Array:
     strides, _, _, out = geometry(shape, (1, 1, *block), attrs)
     columns = x.reshape(*shape[:2], *block, *out)
     y = np.zeros(shape)
-    for at, tap, place in visits(shape, (1, 1, *block), attrs):
-        y[(slice(None), *place)] += columns[(slice(None), slice(None), *tap[1:], *at[1:])]
+    for at, tap, position in visits(shape, (1, 1, *block), attrs):
+        y[(slice(None), *position)] += columns[(slice(None), slice(None), *tap[1:], *at[1:])]
     return y
 
 

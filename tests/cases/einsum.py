@@ -23,11 +23,11 @@ def by_hand(terms: Sequence[str], output: str, xs: Sequence[np.ndarray]) -> np.n
     result = np.zeros([size[label] for label in output], xs[0].dtype)
     for values in itertools.product(*(range(size[label]) for label in labels)):
         at = dict(zip(labels, values, strict=True))
-        product = xs[0].dtype.type(1)
+        matmul = xs[0].dtype.type(1)
         for term, x in zip(terms, xs, strict=True):
             index = tuple(at[t] if n > 1 else 0 for t, n in zip(term, x.shape, strict=True))
-            product = product * x[index]
-        result[tuple(at[label] for label in output)] += product
+            matmul = matmul * x[index]
+        result[tuple(at[label] for label in output)] += matmul
     return result
 
 

@@ -73,12 +73,12 @@ for kind in ALL_NUMBERS:
 # float32 holds none of these scales; the pixels are those of the scales that were meant.
 for tenths in (3, 6, 7, 11, 17, 22, 33):
     row = np.arange(10, dtype=F32)
-    places = [i * 10 // tenths for i in range(tenths)]
+    positions = [i * 10 // tenths for i in range(tenths)]
     case(
         "Resize",
         [row, None, np.array([tenths / 10], F32)],
         {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
-        expect=(row[places],),
+        expect=(row[positions],),
         label=f"floor of {tenths / 10}",
     )
 case(

@@ -43,13 +43,13 @@ case(
     types=FLOATS,
     label="int32",
 )
-for label, index, place in (("above", [0, 5], "5"), ("below", [-6, 0], "-6")):
+for label, index, position in (("above", [0, 5], "5"), ("below", [-6, 0], "-6")):
     bad(
         "Gather",
         [X, np.array(index)],
         {"axis": 0},
         error=INVALID,
-        words=["Gather 'node'", f"= {place}", "-5 to 4"],
+        words=["Gather 'node'", f"= {position}", "-5 to 4"],
         label=label,
     )
 bad(
@@ -122,9 +122,9 @@ bad(
 def put(x: np.ndarray, i: np.ndarray, u: np.ndarray, reduce: object = None) -> np.ndarray:
     """ScatterElements along axis 1, one by one."""
     result = x.copy()
-    for place in np.ndindex(i.shape):
-        target = (place[0], i[place], place[2])
-        result[target] = u[place] if reduce is None else reduce(result[target], u[place])
+    for position in np.ndindex(i.shape):
+        target = (position[0], i[position], position[2])
+        result[target] = u[position] if reduce is None else reduce(result[target], u[position])
     return result
 
 
@@ -195,8 +195,8 @@ bad("ScatterND", [X, ROWS, UPDATES[:1]], error=INVALID, words=["ScatterND 'node'
 def sum_rows(i: np.ndarray, v: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """ScatterSum, one by one."""
     result = np.zeros((int(rows), *v.shape[i.ndim :]), v.dtype)
-    for place in np.ndindex(i.shape):
-        result[i[place]] += v[place]
+    for position in np.ndindex(i.shape):
+        result[i[position]] += v[position]
     return result
 
 
@@ -256,24 +256,24 @@ case("NonZero", [np.zeros((2, 2))], expect=[np.zeros((2, 0), "int64")], label="n
 COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-def one_by_one(reduction: str, places: list[tuple[int, ...]]) -> object:
+def one_by_one(reduction: str, positions: list[tuple[int, ...]]) -> object:
     """Updates put in one after another."""
 
     def expect(x: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         result = x.copy()
-        parts = updates.reshape(len(places), *x.shape[len(places[0]) :])
-        for place, update in zip(places, parts, strict=True):
+        parts = updates.reshape(len(positions), *x.shape[len(positions[0]) :])
+        for position, update in zip(positions, parts, strict=True):
             if reduction == "none":
-                result[place] = update
+                result[position] = update
             else:
-                result[place] = COMBINE[reduction](result[place], update)
+                result[position] = COMBINE[reduction](result[position], update)
         return result
 
     return expect
 
 
 SMALL = np.arange(12).reshape(3, 4)
-PLACES = [(0, 0), (2, 1), (0, 2), (0, 0), (1, 1), (1, 2)]
+POSITIONS = [(0, 0), (2, 1), (0, 2), (0, 0), (1, 1), (1, 2)]
 ROWS = np.array([[0, -1, 0], [0, 1, 1]])
 for kind in ALL_NUMBERS:
     for reduction in ("none", *COMBINE):
@@ -281,7 +281,7 @@ for kind in ALL_NUMBERS:
             "ScatterElements",
             [SMALL.astype(kind), ROWS, (np.arange(6) * 7 + 60).reshape(2, 3).astype(kind)],
             {"axis": 0, "reduction": reduction},
-            expect=one_by_one(reduction, PLACES),
+            expect=one_by_one(reduction, POSITIONS),
             dtype=kind,
             version=18,
             label=f"{kind}-{reduction}",

@@ -14,25 +14,25 @@ INVALID = errors.InvalidArgumentError
 # ---- IndexOf ----
 
 
-def places(x: Any, keys: Any) -> np.ndarray:
+def positions(x: Any, keys: Any) -> np.ndarray:
     known = list(keys.tolist())
     found = [known.index(v) if v in known else -1 for v in x.ravel().tolist()]
     return np.array(found, np.int64).reshape(x.shape)
 
 
-def texts(*values: bytes) -> np.ndarray:
+def strings(*values: bytes) -> np.ndarray:
     return np.array(values, object)
 
 
 for kind in ALL_NUMBERS:
     x = np.array([[3, 7, 0], [9, 3, 100]], kind)
     keys = np.array([7, 3, 100, 3, 7, 50], kind)
-    case("IndexOf", [x, keys], expect=[places(x, keys)], domain="graphio", label=kind)
+    case("IndexOf", [x, keys], expect=[positions(x, keys)], domain="graphio", label=kind)
 for kind in ("int8", "int16", "int32", "int64", "float32", "float64"):
     x = np.array([-1, 0, 1, -128], kind)
     keys = np.array([1, -128, -1], kind)
     label = f"negative {kind}"
-    case("IndexOf", [x, keys], expect=[places(x, keys)], domain="graphio", label=label)
+    case("IndexOf", [x, keys], expect=[positions(x, keys)], domain="graphio", label=label)
 for kind in FLOATS:
     x = np.array([-0.0, np.nan, np.inf, 0.5, -np.inf], kind)
     keys = np.array([0.5, np.nan, 0.0, np.inf], kind)
@@ -40,10 +40,10 @@ for kind in FLOATS:
     case("IndexOf", [x, keys], expect=[expected], domain="graphio", label=f"special {kind}")
 FLAGS = np.array([True, False])
 case("IndexOf", [FLAGS, FLAGS[:1]], expect=[np.array([0, -1])], domain="graphio", label="bool")
-WORDS = texts(b"b", "ä".encode(), b"", b"a\0b", b"a")
+WORDS = strings(b"b", "ä".encode(), b"", b"a\0b", b"a")
 case(
     "IndexOf",
-    [texts(b"a", b"ab", b"", "ä".encode(), b"b", b"a\0b"), WORDS],
+    [strings(b"a", b"ab", b"", "ä".encode(), b"b", b"a\0b"), WORDS],
     expect=[np.array([4, -1, 2, 1, 0, 3])],
     domain="graphio",
     label="texts",
@@ -71,11 +71,11 @@ case(
     body=False,
 )
 MANY = np.random.RandomState(3).permutation(5000)[:3000]
-ASKED = np.random.RandomState(4).randint(0, 5000, 20000)
+REQUESTED = np.random.RandomState(4).randint(0, 5000, 20000)
 case(
     "IndexOf",
-    [ASKED, MANY],
-    expect=[places(ASKED, MANY)],
+    [REQUESTED, MANY],
+    expect=[positions(REQUESTED, MANY)],
     domain="graphio",
     label="many",
     body=False,

@@ -268,23 +268,23 @@ def pooling(rule: dict[str, Any], kernel: tuple[int, int]) -> tuple[Callable[...
 
     def gather(x: Array, reduce: Callable[..., Array]) -> Array:
         y = np.zeros((x.shape[0], *out_shape(rule, x.shape, kernel), x.shape[3]))
-        for (p, q), places in each(x.shape).items():
-            y[:, p, q] = reduce(np.stack([x[:, r, s] for r, s in places]), axis=0)
+        for (p, q), positions in each(x.shape).items():
+            y[:, p, q] = reduce(np.stack([x[:, r, s] for r, s in positions]), axis=0)
         return y
 
     def max_grad(x: Array, dy: Array) -> Array:
         dx = np.zeros(x.shape)
-        for (p, q), places in each(x.shape).items():
-            first = np.argmax(np.stack([x[:, r, s] for r, s in places]), axis=0)
-            for k, (r, s) in enumerate(places):
+        for (p, q), positions in each(x.shape).items():
+            first = np.argmax(np.stack([x[:, r, s] for r, s in positions]), axis=0)
+            for k, (r, s) in enumerate(positions):
                 dx[:, r, s] += np.where(first == k, dy[:, p, q], 0)
         return dx
 
     def average_grad(x_shape: Array, dy: Array) -> Array:
         dx = np.zeros(tuple(x_shape))
-        for (p, q), places in each(dx.shape).items():
-            for r, s in places:
-                dx[:, r, s] += dy[:, p, q] / len(places)
+        for (p, q), positions in each(dx.shape).items():
+            for r, s in positions:
+                dx[:, r, s] += dy[:, p, q] / len(positions)
         return dx
 
     return lambda x: gather(x, np.max), max_grad, lambda x: gather(x, np.mean), average_grad

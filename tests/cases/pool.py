@@ -22,8 +22,8 @@ def windows(x: Array, rule: dict[str, Any]) -> tuple[Array, dict[Any, tuple[list
     pads = rule.get("pads") or [0] * 2 * n
     out = []
     for i, size in enumerate(x.shape[2:]):
-        room = size + pads[i] + pads[i + n] - (k[i] - 1) * d[i] - 1
-        count = int((np.ceil if rule.get("ceil_mode") else np.floor)(room / s[i])) + 1
+        remaining = size + pads[i] + pads[i + n] - (k[i] - 1) * d[i] - 1
+        count = int((np.ceil if rule.get("ceil_mode") else np.floor)(remaining / s[i])) + 1
         if rule.get("ceil_mode") and (count - 1) * s[i] >= size + pads[i]:
             count -= 1
         out.append(count)
@@ -31,28 +31,30 @@ def windows(x: Array, rule: dict[str, Any]) -> tuple[Array, dict[Any, tuple[list
     for at in itertools.product(*map(range, out)):
         inside, padded = [], 0
         for tap in itertools.product(*map(range, k)):
-            place = [a * b - p + t * e for a, b, p, t, e in zip(at, s, pads, tap, d, strict=False)]
-            if all(v < m + p for v, m, p in zip(place, x.shape[2:], pads[n:], strict=True)):
+            position = [
+                a * b - p + t * e for a, b, p, t, e in zip(at, s, pads, tap, d, strict=False)
+            ]
+            if all(v < m + p for v, m, p in zip(position, x.shape[2:], pads[n:], strict=True)):
                 padded += 1
-            if all(0 <= v < m for v, m in zip(place, x.shape[2:], strict=True)):
-                inside.append(tuple(place))
+            if all(0 <= v < m for v, m in zip(position, x.shape[2:], strict=True)):
+                inside.append(tuple(position))
         found[at] = (inside, padded)
     return np.zeros((*x.shape[:2], *out)), found
 
 
 def pooled(x: Array, rule: dict[str, Any], compute: Any) -> Array:
-    y, places = windows(x, rule)
+    y, positions = windows(x, rule)
     for nc in np.ndindex(*x.shape[:2]):
-        for at, (inside, padded) in places.items():
+        for at, (inside, padded) in positions.items():
             y[nc + at] = compute(np.array([x[nc + p] for p in inside], np.float64), padded)
     return y
 
 
 def largest(x: Array, rule: dict[str, Any]) -> tuple[Array, Array]:
-    y, places = windows(x, rule)
+    y, positions = windows(x, rule)
     indices = np.zeros(y.shape, np.int64)
     for nc in np.ndindex(*x.shape[:2]):
-        for at, (inside, _) in places.items():
+        for at, (inside, _) in positions.items():
             values = np.array([x[nc + p] for p in inside])
             best = nc + inside[int(np.argmax(values))]
             y[nc + at] = x[best]
@@ -141,14 +143,14 @@ for X in (X1, X2, X3):
             types=FLOATS,
             label=f"{X.ndim} {p}",
         )
-SMALL, PLACES = np.array([[[[1.0, 2.0], [3.0, 4.0]]]]), np.array([[[[5, 7], [13, 15]]]])
+SMALL, POSITIONS = np.array([[[[1.0, 2.0], [3.0, 4.0]]]]), np.array([[[[5, 7], [13, 15]]]])
 UNPOOL = {"kernel_shape": [2, 2], "strides": [2, 2]}
 WIDE = np.zeros((1, 1, 5, 6))
 WIDE[0, 0, [1, 1, 3, 3], [1, 3, 1, 3]] = [1, 2, 3, 4]
-case("MaxUnpool", [SMALL, PLACES], UNPOOL, expect=(WIDE[..., :4, :4],), types=FLOATS)
+case("MaxUnpool", [SMALL, POSITIONS], UNPOOL, expect=(WIDE[..., :4, :4],), types=FLOATS)
 case(
     "MaxUnpool",
-    [SMALL, PLACES, np.array([1, 1, 5, 6])],
+    [SMALL, POSITIONS, np.array([1, 1, 5, 6])],
     UNPOOL,
     expect=(WIDE,),
     types=FLOATS,
@@ -175,4 +177,11 @@ for label, x, attrs, words in (
     for op in ("MaxPool", "AveragePool", "LpPool"):
         bad(op, [x], attrs, error=INVALID, words=words, label=label)
 bad("LpPool", [X2], {"kernel_shape": [2, 2], "p": 0}, error=INVALID, words=["p is 0"], label="p")
-bad("MaxUnpool", [SMALL, PLACES + 1], UNPOOL, error=INVALID, words=["outside [0, 16)"], label="at")
+bad(
+    "MaxUnpool",
+    [SMALL, POSITIONS + 1],
+    UNPOOL,
+    error=INVALID,
+    words=["outside [0, 16)"],
+    label="at",
+)

@@ -27,7 +27,7 @@ X = np.concatenate([X, [-1.5, 0.5, 1.5, 1e9, -1e9, np.inf, -np.inf, 300]]).astyp
 X = X.reshape(3, 4, 3)
 
 
-def places(x: np.ndarray, scale: np.ndarray, axis: int, block: int) -> Iterator[tuple[Any, Any]]:
+def positions(x: np.ndarray, scale: np.ndarray, axis: int, block: int) -> Iterator[tuple[Any, Any]]:
     """Each index of x with that of its scale."""
     for at in np.ndindex(*x.shape):
         if scale.size == 1:
@@ -49,7 +49,7 @@ def quantized(
 ) -> np.ndarray:
     """One element after the other, the quotient rounded to float32."""
     found = np.zeros(x.shape, kind(to))
-    for at, where in places(x, scale, axis, block):
+    for at, where in positions(x, scale, axis, block):
         shift = 0 if zero is None else zero[where]
         ratio = np.float32(x[at]) / np.float32(scale[where])
         if scale.dtype == np.float16:
@@ -65,7 +65,7 @@ def quantized(
 
 def dequantized(x: Any, scale: Any, zero: Any = None, axis: int = 1, block: int = 0) -> np.ndarray:
     found = np.zeros(x.shape, np.float32)
-    for at, where in places(x, scale, axis, block):
+    for at, where in positions(x, scale, axis, block):
         shift = np.float32(0 if zero is None else zero[where])
         found[at] = (np.float32(x[at]) - shift) * np.float32(scale[where])
     return found
@@ -408,7 +408,7 @@ case(
 )
 
 
-def product(
+def multiplied(
     a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any
 ) -> np.ndarray:
     kept = np.asarray(y_scale).dtype
@@ -441,7 +441,7 @@ for _type in ("int8", "uint8"):
             case(
                 "QLinearMatMul",
                 _row,
-                expect=[product(*_row)],
+                expect=[multiplied(*_row)],
                 version=21,
                 label=f"{_type} {_float.__name__} {_label}",
             )
@@ -455,7 +455,7 @@ _row = [
     np.float32(0.3),
     np.int8(-4),
 ]
-case("QLinearMatMul", _row, expect=[product(*_row)], version=21, label="batches")
+case("QLinearMatMul", _row, expect=[multiplied(*_row)], version=21, label="batches")
 
 _U, _V = np.ones((2, 3), np.uint8), np.ones((3, 2), np.uint8)
 for _label, _inputs, _error, _words in (

@@ -84,8 +84,10 @@ def reference(op: str, attrs: dict[str, Any], outputs: int) -> Callable[..., tup
 
     def compute(x: Any, w: Any, r: Any, *rest: Any) -> tuple[Array, ...]:
         b, lengths, h0, c0, p = [*rest, *[None] * (5 - len(rest))]
-        turned = attrs.get("layout", 0)
-        x, h0, c0 = (v if v is None or not turned else np.swapaxes(v, 0, 1) for v in (x, h0, c0))
+        transposed = attrs.get("layout", 0)
+        x, h0, c0 = (
+            v if v is None or not transposed else np.swapaxes(v, 0, 1) for v in (x, h0, c0)
+        )
         (steps, batch, _), (d, _, n) = x.shape, r.shape
         lengths = np.full(batch, steps) if lengths is None else lengths
         b = np.zeros((d, 2 * GATES[op] * n)) if b is None else b
@@ -104,7 +106,7 @@ def reference(op: str, attrs: dict[str, Any], outputs: int) -> Callable[..., tup
                     h, c = step(op, attrs, f, x[t, row], w[k], r[k], b[k], p[k])(h, c)
                     y[t, k, row] = h
                 last[:, k, row] = h, c
-        if turned:
+        if transposed:
             y, last = y.transpose(2, 0, 1, 3), last.swapaxes(1, 2)
         return (y, last[0], last[1])[:outputs]
 

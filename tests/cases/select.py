@@ -28,7 +28,7 @@ def top_k(k: int, axis: int = -1, largest: bool = True) -> object:
 
     def expect(x: np.ndarray, *rest: object) -> tuple[np.ndarray, np.ndarray]:
         lines = np.moveaxis(x, axis, -1)
-        places = np.empty((*lines.shape[:-1], k), np.int64)
+        positions = np.empty((*lines.shape[:-1], k), np.int64)
         for at in np.ndindex(lines.shape[:-1]):
             line = lines[at].tolist()
             # NaN counts as larger than every number.
@@ -37,9 +37,9 @@ def top_k(k: int, axis: int = -1, largest: bool = True) -> object:
                 order = sorted(range(len(line)), key=lambda i: (-rank[i][0], -rank[i][1], i))
             else:
                 order = sorted(range(len(line)), key=lambda i: (*rank[i], i))
-            places[at] = order[:k]
-        places = np.moveaxis(places, -1, axis)
-        return np.take_along_axis(x, places, axis), places
+            positions[at] = order[:k]
+        positions = np.moveaxis(positions, -1, axis)
+        return np.take_along_axis(x, positions, axis), positions
 
     return expect
 
@@ -313,7 +313,7 @@ bad("EyeLike", [floats(2, 2, 2)], error=INVALID, words=["EyeLike 'node'"], label
 # ---- CumProd ----
 
 
-def products(axis: int, exclusive: bool = False, reverse: bool = False) -> object:
+def matmuls(axis: int, exclusive: bool = False, reverse: bool = False) -> object:
     def expect(x: np.ndarray, *rest: object) -> np.ndarray:
         lines = np.moveaxis(x, axis, 0)
         result = np.ones_like(lines)
@@ -332,18 +332,18 @@ def products(axis: int, exclusive: bool = False, reverse: bool = False) -> objec
 
 for label, x in kinds(3, 4).items():
     if label != "bool":
-        case("CumProd", [x, np.array(1)], expect=products(1), label=label)
+        case("CumProd", [x, np.array(1)], expect=matmuls(1), label=label)
 for exclusive in (0, 1):
     for reverse in (0, 1):
         case(
             "CumProd",
             [floats(3, 4, 2), np.array(-2, "int32")],
             {"exclusive": exclusive, "reverse": reverse},
-            expect=products(1, bool(exclusive), bool(reverse)),
+            expect=matmuls(1, bool(exclusive), bool(reverse)),
             types=FLOATS,
             label=f"{exclusive}{reverse}",
         )
-case("CumProd", [np.array([2.0, NAN, 0.0, INF]), 0], expect=products(0), types=FLOATS, label="nan")
+case("CumProd", [np.array([2.0, NAN, 0.0, INF]), 0], expect=matmuls(0), types=FLOATS, label="nan")
 case("CumProd", [np.zeros((0, 2)), np.array(0)], expect=lambda x, a: x, types=FLOATS, label="empty")
 bad(
     "CumProd",
@@ -362,9 +362,9 @@ def cached(axis: int, circular: bool = False) -> object:
         for b in range(x.shape[0]):
             start = 0 if starts is None else int(starts[b])
             for s in range(update.shape[axis]):
-                place = (start + s) % x.shape[axis] if circular else start + s
+                position = (start + s) % x.shape[axis] if circular else start + s
                 target = np.moveaxis(result[b], axis - 1, 0)
-                target[place] = np.moveaxis(update[b], axis - 1, 0)[s]
+                target[position] = np.moveaxis(update[b], axis - 1, 0)[s]
         return result
 
     return expect

@@ -12,7 +12,7 @@ TEXT = np.array([[b" aB\t", "äÖ".encode()], [b"", b"c\0D"]], object)
 ASCII = np.array([b"abcd", b"ef"], object)
 
 
-def texts(*values: bytes) -> np.ndarray:
+def strings(*values: bytes) -> np.ndarray:
     return np.array(values, object)
 
 
@@ -42,16 +42,16 @@ for way, lines in (
         label=way,
     )
 for label, x, begin, count, unit, expected in (
-    ("scalars", ASCII, np.array(1), np.array(2), "BYTE", texts(b"bc", b"f")),
-    ("negative", ASCII, np.array(-2), np.array(1), "BYTE", texts(b"c", b"e")),
-    ("each", ASCII, np.array([0, 2]), np.array([9, 1]), "BYTE", texts(b"abcd", b"")),
+    ("scalars", ASCII, np.array(1), np.array(2), "BYTE", strings(b"bc", b"f")),
+    ("negative", ASCII, np.array(-2), np.array(1), "BYTE", strings(b"c", b"e")),
+    ("each", ASCII, np.array([0, 2]), np.array([9, 1]), "BYTE", strings(b"abcd", b"")),
     (
         "characters",
-        texts("aäbö".encode()),
+        strings("aäbö".encode()),
         np.array(1),
         np.array(2),
         "UTF8_CHAR",
-        texts("äb".encode()),
+        strings("äb".encode()),
     ),
     ("one", np.array(b"abc", object), np.array(1), np.array(1), "BYTE", np.array(b"b", object)),
 ):
@@ -64,12 +64,12 @@ for label, x, begin, count, unit, expected in (
         label=label,
     )
 for label, inputs, separator, expected in (
-    ("two", [ASCII, ASCII], "", texts(b"abcdabcd", b"efef")),
+    ("two", [ASCII, ASCII], "", strings(b"abcdabcd", b"efef")),
     (
         "scalars",
         [np.array(b"<", object), ASCII, np.array(b">", object)],
         ", ",
-        texts(b"<, abcd, >", b"<, ef, >"),
+        strings(b"<, abcd, >", b"<, ef, >"),
     ),
     ("one", [ASCII], "-", ASCII),
     ("all scalars", [np.array(b"a", object), np.array(b"", object)], "-", np.array(b"a-", object)),
@@ -160,14 +160,14 @@ CUTS = (
 for label, separator, letters, skips, limit, cut in CUTS:
     for lines in (LINES, []):
         rows = [cut(line) for line in lines]
-        places = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
+        positions = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
         attrs = {"separator": separator, "letters": letters, "skip_empty": skips, "limit": limit}
         case(
             "StringSplit",
             [np.array(lines, object)],
             attrs,
             expect=[
-                np.array(places, np.int64).reshape(-1, 2),
+                np.array(positions, np.int64).reshape(-1, 2),
                 np.array([part for row in rows for part in row], object),
                 np.array([len(rows), max(map(len, rows), default=0)]),
             ],

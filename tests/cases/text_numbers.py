@@ -14,14 +14,14 @@ FLOAT, DOUBLE, INT32, INT64, BOOL, INT16, UINT8, COMPLEX = 1, 11, 6, 7, 9, 5, 2,
 UMLAUT = "aäöü€".encode()
 
 
-def texts(*values: Any) -> Any:
+def strings(*values: Any) -> Any:
     """A vector of text."""
     made = np.empty(len(values), object)
     made[:] = [v.encode() if isinstance(v, str) else v for v in values]
     return made
 
 
-X, Y = texts("a", "", "b\0c"), texts("x", "yy", "")
+X, Y = strings("a", "", "b\0c"), strings("x", "yy", "")
 EMPTY = np.empty((0, 2), object)
 ONE = np.array(b"one", object)
 
@@ -38,12 +38,12 @@ def wrong(op: str, inputs: Any, words: str, label: str, error: Any = INVALID, **
 
 NUMBERS = {
     FLOAT: (
-        texts("1.5", " -2e3\n", ".5", "5.", "inf", "-Infinity", "1e-50", "16777217"),
+        strings("1.5", " -2e3\n", ".5", "5.", "inf", "-Infinity", "1e-50", "16777217"),
         "float32",
     ),
-    DOUBLE: (texts("0.1", "+1E+2", "nan", "1e400", "4.9e-324"), "float64"),
-    INT32: (texts("0", "+7", "-2147483648", " 2147483647 ", "007"), "int32"),
-    INT64: (texts("-9223372036854775808", "9223372036854775807"), "int64"),
+    DOUBLE: (strings("0.1", "+1E+2", "nan", "1e400", "4.9e-324"), "float64"),
+    INT32: (strings("0", "+7", "-2147483648", " 2147483647 ", "007"), "int32"),
+    INT64: (strings("-9223372036854775808", "9223372036854775807"), "int64"),
 }
 for _dtype, (_words_of, _name) in NUMBERS.items():
     with np.errstate(all="ignore"):
@@ -52,9 +52,9 @@ for _dtype, (_words_of, _name) in NUMBERS.items():
     ours("StringToNumber", [_words_of], _numbers, _name, dtype=_dtype)
 _NO_NUMBERS = "one 1_0 1e . 0x 0xg 0x1p 1.5f --1 1\0 ٣".split(" ")
 for _text in ("", "1 2", "1" * 1001, *_NO_NUMBERS):
-    wrong("StringToNumber", [texts(_text)], "could not correctly", ascii(_text)[:9], dtype=FLOAT)
+    wrong("StringToNumber", [strings(_text)], "could not correctly", ascii(_text)[:9], dtype=FLOAT)
 for _text in ("2147483648", "-2147483649", "1.0", "1e3", "", "99999999999999999999"):
-    wrong("StringToNumber", [texts(_text)], "could not correctly", f"int {_text}", dtype=INT32)
+    wrong("StringToNumber", [strings(_text)], "could not correctly", f"int {_text}", dtype=INT32)
 wrong("StringToNumber", [X], "cannot be read from strings", "dtype", MISSING, dtype=BOOL)
 
 PLAIN: dict[str, Any] = {"precision": -1, "scientific": 0, "shortest": 0, "width": -1, "fill": ""}
@@ -77,7 +77,7 @@ for _label, _value, _options, _expected in (
     ("complex", np.array([1 - 2j]), {"precision": 1}, ("(1.0,-2.0)",)),
     ("half complex", np.complex64([0.5j]), {"shortest": 1}, ("(0,0.5)",)),
 ):  # fmt: skip
-    ours("AsString", [_value], texts(*_expected), _label, **{**PLAIN, **_options})
+    ours("AsString", [_value], strings(*_expected), _label, **{**PLAIN, **_options})
 for _label, _value, _options, _words in (
     ("both", np.array([1.0]), {"scientific": 1, "shortest": 1}, "Cannot select both"),
     ("fill", np.array([1.0]), {"fill": "x"}, "Fill argument not supported"),
@@ -87,7 +87,7 @@ for _label, _value, _options, _words in (
     wrong("AsString", [_value], _words, _label, **{**PLAIN, **_options})
 wrong("AsString", [X], "no string form of type string", "text", MISSING, **PLAIN)
 
-RAW = texts(b"\0\1\2\3\4\5\6\7", b"\7\6\5\4\3\2\1\0")
+RAW = strings(b"\0\1\2\3\4\5\6\7", b"\7\6\5\4\3\2\1\0")
 KINDS = ((INT16, "int16"), (UINT8, "uint8"), (FLOAT, "float32"), (COMPLEX, "complex64"))
 LITTLE: dict[str, Any] = {"little_endian": 1}
 for _dtype, _name in KINDS:
@@ -99,7 +99,7 @@ for _dtype, _name in KINDS:
 BITS = np.array([[False] + [True] * 7, [True] * 7 + [False]])
 ours("DecodeRaw", [RAW], BITS, "bool", dtype=BOOL, **LITTLE)
 ours("DecodeRaw", [EMPTY], np.zeros((0, 2, 0), np.int16), "none", dtype=INT16, **LITTLE)
-ours("DecodeRaw", [texts("", "")], np.zeros((2, 0), np.int64), "empty", dtype=INT64, **LITTLE)
+ours("DecodeRaw", [strings("", "")], np.zeros((2, 0), np.int64), "empty", dtype=INT64, **LITTLE)
 wrong("DecodeRaw", [X], "the same size, but element 1", "sizes", dtype=UINT8, **LITTLE)
 wrong("DecodeRaw", [ONE], "not a multiple of 2", "length", dtype=INT16, **LITTLE)
 wrong("DecodeRaw", [ONE], "as elements of type", "dtype", MISSING, dtype=8, **LITTLE)

@@ -12,24 +12,24 @@ from graphio.support import errors
 INVALID, MISSING = errors.InvalidArgumentError, errors.UnimplementedError
 
 
-def texts(*values: Any) -> Any:
+def strings(*values: Any) -> Any:
     """A vector of text."""
     made = np.empty(len(values), object)
     made[:] = [v.encode() if isinstance(v, str) else v for v in values]
     return made
 
 
-AB = texts("a", "", "ü\0")
+AB = strings("a", "", "ü\0")
 for label, x, y, expected in (
-    ("equal shapes", AB, texts("1", "2", "3"), texts("a1", "2", "ü\x003")),
-    ("a scalar", np.array(b"-", object), AB, texts("-a", "-", "-ü\0")),
+    ("equal shapes", AB, strings("1", "2", "3"), strings("a1", "2", "ü\x003")),
+    ("a scalar", np.array(b"-", object), AB, strings("-a", "-", "-ü\0")),
     (
         "both broadcast",
         AB.reshape(3, 1),
-        texts("x", "y"),
-        texts("ax", "ay", "x", "y", "ü\0x", "ü\0y").reshape(3, 2),
+        strings("x", "y"),
+        strings("ax", "ay", "x", "y", "ü\0x", "ü\0y").reshape(3, 2),
     ),
-    ("no UTF-8", texts(b"\xff"), texts(b"\xfe"), texts(b"\xff\xfe")),
+    ("no UTF-8", strings(b"\xff"), strings(b"\xfe"), strings(b"\xff\xfe")),
     ("nothing", AB[:0], AB[:1], AB[:0]),
 ):
     case("StringConcat", [x, y], expect=[expected], label=label)
@@ -38,7 +38,7 @@ bad("StringConcat", [AB, np.array([1])], error=MISSING, words=["input 1"], label
 
 # ---- StringSplit ----
 
-LINES = texts("a, b,,c", "", " x  y ").reshape(1, 3, 1)
+LINES = strings("a, b,,c", "", " x  y ").reshape(1, 3, 1)
 for label, attrs, rows in (
     ("white space", {}, [["a,", "b,,c"], [], ["x", "y"]]),
     ("an empty mark", {"delimiter": ""}, [["a,", "b,,c"], [], ["x", "y"]]),
@@ -55,11 +55,13 @@ for label, attrs, rows in (
         "StringSplit",
         [LINES],
         attrs,
-        expect=[texts(*flat).reshape(1, 3, 1, widest), counts],
+        expect=[strings(*flat).reshape(1, 3, 1, widest), counts],
         label=label,
     )
 case("StringSplit", [AB[:0]], expect=[np.empty((0, 0), object), np.zeros(0, int)], label="nothing")
-case("StringSplit", [np.array(b"a b", object)], expect=[texts("a", "b"), np.array(2)], label="one")
+case(
+    "StringSplit", [np.array(b"a b", object)], expect=[strings("a", "b"), np.array(2)], label="one"
+)
 bad(
     "StringSplit",
     [np.array([1])],
@@ -80,7 +82,7 @@ bad(
 
 # ---- StringNormalizer ----
 
-DAYS = texts("Monday", "TUESDAY", "straße", "ÉCOLE", "monday", "", "ǅ")
+DAYS = strings("Monday", "TUESDAY", "straße", "ÉCOLE", "monday", "", "ǅ")
 for label, attrs, expected in (
     ("as it is", {}, DAYS),
     ("small", {"case_change_action": "LOWER"}, "monday tuesday straße école monday  ǆ"),
@@ -96,22 +98,22 @@ for label, attrs, expected in (
         "TUESDAY ",
     ),
 ):
-    made = texts(*expected.split(" ")) if isinstance(expected, str) else expected
+    made = strings(*expected.split(" ")) if isinstance(expected, str) else expected
     case("StringNormalizer", [DAYS], attrs, expect=[made], label=label)
     case("StringNormalizer", [DAYS[None]], attrs, expect=[made[None]], label=f"{label}, a row")
 case(
     "StringNormalizer",
     [DAYS[:1]],
     {"stopwords": ["MONDAY"]},
-    expect=[texts("")],
+    expect=[strings("")],
     label="no word stays",
 )
-case("StringNormalizer", [DAYS[None, :0]], expect=[texts("")[None]], label="nothing")
+case("StringNormalizer", [DAYS[None, :0]], expect=[strings("")[None]], label="nothing")
 for label, x, attrs, words in (
     ("action", DAYS, {"case_change_action": "lower"}, ["case_change_action is 'lower'", "LOWER"]),
     ("rank", np.array(b"a", object), {}, ["expected a vector or one row"]),
     ("rows", np.stack([DAYS, DAYS]), {}, ["expected a vector or one row"]),
-    ("invalid UTF-8", texts(b"a\xff"), {}, ["UTF-8"]),
+    ("invalid UTF-8", strings(b"a\xff"), {}, ["UTF-8"]),
     ("no word", DAYS, {"stopwords": [b"\xff"]}, ["UTF-8"]),
     ("list", DAYS, {"stopwords": "a"}, ["stopwords"]),
 ):
@@ -119,7 +121,7 @@ for label, x, attrs, words in (
 
 # ---- RegexFullMatch ----
 
-WORDS = texts("", "a", "ab", "aab", "b", "ABab", "a\nb", "ü", "www.example.com", "K\u212a")
+WORDS = strings("", "a", "ab", "aab", "b", "ABab", "a\nb", "ü", "www.example.com", "K\u212a")
 for pattern, expected in (
     ("a*b?", [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]),
     ("(?i)(ab)+", [0, 0, 1, 0, 0, 1, 0, 0, 0, 0]),
@@ -148,14 +150,14 @@ for pattern, expected in (
 ):
     case(
         "RegexFullMatch",
-        [texts("\u0131", "i", "I", "\U0010ffff", "\U0001e922")],
+        [strings("\u0131", "i", "I", "\U0010ffff", "\U0001e922")],
         {"pattern": pattern},
         expect=[np.array(expected, bool)],
         label=ascii(pattern),
     )
 case(
     "RegexFullMatch",
-    [texts("a" * 3000, "a" * 3000 + "b").reshape(2, 1)],
+    [strings("a" * 3000, "a" * 3000 + "b").reshape(2, 1)],
     {"pattern": "(a|a|aa)*c?b"},
     expect=[np.array([[False], [True]])],
     label="what would make others try again and again",
@@ -195,7 +197,7 @@ for pattern in (r"\pL", r"\P{Greek}", r"\C"):
     bad("RegexFullMatch", [WORDS], {"pattern": pattern}, error=MISSING, words=["\\"], label=pattern)
 bad("RegexFullMatch", [WORDS], error=INVALID, words=["pattern is missing"], label="no pattern")
 bad(
-    "RegexFullMatch", [texts(b"\xc3")], {"pattern": "a"}, error=INVALID, words=["UTF-8"],
+    "RegexFullMatch", [strings(b"\xc3")], {"pattern": "a"}, error=INVALID, words=["UTF-8"],
     label="invalid UTF-8",
 )  # fmt: skip
 
@@ -222,14 +224,14 @@ for label, changes, expected in (
     ("both", {"mode": "TFIDF", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]},
      [0, 6, 0, 0, 0, 0, 7]),
 ):  # fmt: skip
-    wanted = np.array(expected, np.float32)
-    case("TfIdfVectorizer", [ROW], {**POOL, **changes}, expect=[wanted], label=label)
+    expected_values = np.array(expected, np.float32)
+    case("TfIdfVectorizer", [ROW], {**POOL, **changes}, expect=[expected_values], label=label)
     rows = np.stack([ROW, ROW * 0, ROW]).astype(np.int32)
     case(
         "TfIdfVectorizer",
         [rows],
         {**POOL, **changes},
-        expect=[np.stack([wanted, wanted * 0, wanted])],
+        expect=[np.stack([expected_values, expected_values * 0, expected_values])],
         label=f"{label}, rows",
     )
 STRINGS: dict[str, Any] = {
@@ -241,7 +243,7 @@ STRINGS: dict[str, Any] = {
 }
 case(
     "TfIdfVectorizer",
-    [texts("ab", "a", "", "ü", "a", "", "ab")],
+    [strings("ab", "a", "", "ü", "a", "", "ab")],
     STRINGS,
     expect=[np.float32([2, 1])],
     label="texts",
@@ -255,7 +257,7 @@ for label, x, attrs, words in (
     ("lengths", ROW, {"max_gram_length": 0}, ["max_gram_length is 0"]),
     ("skips", ROW, {"max_skip_count": -1}, ["max_skip_count is -1"]),
     ("both pools", ROW, {"pool_strings": ["a"]}, ["expected one of"]),
-    ("texts", texts("a"), {}, ["input", "as the pool"]),
+    ("texts", strings("a"), {}, ["input", "as the pool"]),
     ("rank", ROW[None, None], {}, ["vector or rows"]),
     ("counts", ROW, {"ngram_counts": [0, 99]}, ["1-grams", "99"]),
     ("halves", ROW, {"ngram_counts": [0, 3]}, ["2-grams"]),

@@ -142,10 +142,10 @@ case(
 )  # fmt: skip
 
 
-def refuse(place: int, value: Any, words: list[str], label: str, **attrs: Any) -> None:
+def refuse(position: int, value: Any, words: list[str], label: str, **attrs: Any) -> None:
     given = [np.asarray(v, np.float32) if np.asarray(v).dtype == np.float64 else v
              for v in inputs(modes(0, 0))]  # fmt: skip
-    given[place] = value
+    given[position] = value
     known = {"n_targets": 3, "aggregate": "SUM", **attrs}
     bad("TreeEnsemble", given, known, error=INVALID, words=words, domain="graphio", label=label)
 

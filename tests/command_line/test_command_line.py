@@ -114,7 +114,7 @@ def test_a_mistake_is_one_message_and_a_code(
         ("broken.csv", b"a,b\n1\n2,3,4\n", "broken.csv' cannot be read: CSV parse error"),
     ],
 )
-def test_inputs_that_cannot_be_taken_are_told_with_their_file_or_name(
+def test_inputs_that_cannot_be_taken_are_reported_with_their_file_or_name(
     graphio: Command,
     files: Path,
     tmp_path: Path,
@@ -135,7 +135,7 @@ def test_inputs_that_cannot_be_taken_are_told_with_their_file_or_name(
 @pytest.mark.parametrize(
     "content, text", [(b"", "is empty"), (b"nothing", "does not begin as one")]
 )
-def test_a_file_that_is_no_model_is_told(
+def test_a_file_that_is_no_model_is_reported(
     graphio: Command, tmp_path: Path, content: bytes, text: str
 ) -> None:
     (tmp_path / "x.gio").write_bytes(content)
@@ -154,7 +154,7 @@ def test_weights_are_no_model(graphio: Command, tmp_path: Path) -> None:
     assert "w.npz' is not a model but weights, expected one (.gio, .onnx" in done.err
 
 
-def test_an_empty_array_file_is_told(graphio: Command, files: Path, tmp_path: Path) -> None:
+def test_an_empty_array_file_is_reported(graphio: Command, files: Path, tmp_path: Path) -> None:
     (tmp_path / "x.npy").touch()
     given = f"image={tmp_path / 'x.npy'}"
     assert "it is empty" in graphio("run", files / "net.onnx", "-i", given, code=exits.FILE).err
@@ -171,7 +171,7 @@ def test_inspect_tells_of_damaged_weights(graphio: Command, files: Path, tmp_pat
     assert "checksum" in graphio("inspect", tmp_path / "bad.gio", code=exits.FILE).err
 
 
-def test_a_file_of_another_kind_is_told(graphio: Command, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_reported(graphio: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     done = graphio("inspect", tmp_path / "notes.txt", code=exits.FILE)
     assert "neither a model nor a checkpoint" in done.err
@@ -460,7 +460,7 @@ def test_run_agrees_with_onnx_runtime(graphio: Command, files: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["BFLOAT16", "FLOAT8E5M2", "UINT4"])
-def test_a_type_that_onnx_runtime_does_not_give_is_told(
+def test_a_type_that_onnx_runtime_does_not_give_is_reported(
     graphio: Command, tmp_path: Path, kind: str
 ) -> None:
     pytest.importorskip("onnxruntime")
@@ -507,7 +507,7 @@ def test_profile_tells_what_each_operation_takes(
     assert json.loads(trace.read_text())["traceEvents"]
 
 
-def test_a_trace_that_cannot_be_written_is_told(
+def test_a_trace_that_cannot_be_written_is_reported(
     graphio: Command, files: Path, tmp_path: Path
 ) -> None:
     trace = tmp_path / "none" / "r.json"

@@ -39,16 +39,16 @@ def test_a_full_disk_of_the_output_is_one_line(files: Path, words: str, buffered
     command = [*MODULE, *words.format(files / "net.gio").split()]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment)
-    told = b"graphio: the standard output cannot be written: No space left on device\n"
-    assert (done.returncode, done.stderr) == (exits.OUTPUT, told)
+    reported = b"graphio: the standard output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (exits.OUTPUT, reported)
 
 
 def test_a_closed_output_is_one_line_and_files_are_written_whole(files: Path) -> None:
     made = files / "made.gio"
     words = " ".join([*MODULE, "convert", str(files / "net.onnx"), str(made)])
     done = subprocess.run(f"{words} >&-", shell=True, stderr=subprocess.PIPE)
-    told = b"graphio: the standard output cannot be written: Bad file descriptor\n"
-    assert (done.returncode, done.stderr) == (exits.OUTPUT, told)
+    reported = b"graphio: the standard output cannot be written: Bad file descriptor\n"
+    assert (done.returncode, done.stderr) == (exits.OUTPUT, reported)
     assert made.read_bytes()[:4] == b"\x89GIO" and b"->" not in made.read_bytes()
     every = subprocess.run(f"{words} <&- >&- 2>&-", shell=True)
     assert every.returncode == exits.OUTPUT

@@ -93,9 +93,9 @@ def test_all_options_that_do_nothing_are_refused_at_once(
     words = {name: [names if w == "NAMES" else w for w in text] for name, text in OPTIONS.items()}
     arguments = ["convert", files / SOURCES[kind], files / TARGETS[becomes]]
     before = contents(files)
-    told = graphio(*arguments, *itertools.chain(*words.values()), code=exits.USAGE).err
+    reported = graphio(*arguments, *itertools.chain(*words.values()), code=exits.USAGE).err
     written = {name: {"-s": "--signature"}.get(text[0], text[0]) for name, text in words.items()}
-    lines = {line.split(":")[0].strip() for line in told.splitlines() if line.startswith("  ")}
+    lines = {line.split(":")[0].strip() for line in reported.splitlines() if line.startswith("  ")}
     assert lines == {written[name] for name in set(words) - fits}
     assert contents(files) == before
     if kind != opening.ONNX:  # whose inputs and signature have other names
@@ -129,14 +129,14 @@ def test_options_that_fit_do_something(
 
 def test_values_that_cannot_be_are_listed_together(graphio: Command, files: Path) -> None:
     wrong = ["--optimize", "much", "--weights", "int3", "--opset", "99"]
-    told = graphio("convert", files / "net.gio", files / "x.onnx", *wrong, code=exits.USAGE).err
-    assert all(text in told for text in ("'much'", "'int3'", "is 99"))
+    reported = graphio("convert", files / "net.gio", files / "x.onnx", *wrong, code=exits.USAGE).err
+    assert all(text in reported for text in ("'much'", "'int3'", "is 99"))
 
 
 def test_an_onnx_file_holds_one_signature(graphio: Command, files: Path) -> None:
     two = ["-s", "predict", "-s", "train"]
-    told = graphio("convert", files / "net.gio", files / "x.onnx", *two, code=exits.USAGE).err
-    assert "-s is given 2 times" in told and not (files / "x.onnx").exists()
+    reported = graphio("convert", files / "net.gio", files / "x.onnx", *two, code=exits.USAGE).err
+    assert "-s is given 2 times" in reported and not (files / "x.onnx").exists()
 
 
 def symbolic(path: Path) -> Path:
@@ -161,8 +161,8 @@ def test_the_source_is_not_written_over(
 ) -> None:
     target = other(files / name)
     before = contents(files)
-    told = graphio("convert", files / name, target, code=exits.USAGE).err
-    assert "is what is read" in told and "--force" in told
+    reported = graphio("convert", files / name, target, code=exits.USAGE).err
+    assert "is what is read" in reported and "--force" in reported
     assert contents(files) == before
     graphio("convert", files / name, target, "--force")
 
@@ -174,8 +174,8 @@ def test_a_checkpoint_that_is_the_source_is_not_written_over(
     before = contents(files)
     data = next(files.glob("net-2.data-*"))
     for target in (files / "net-2", files / ".." / "files" / "net-2", data):
-        told = graphio("convert", files / source, target, code=exits.USAGE).err
-        assert "is what is read" in told
+        reported = graphio("convert", files / source, target, code=exits.USAGE).err
+        assert "is what is read" in reported
     assert contents(files) == before
     graphio("convert", files / source, files / "net-2", "--force")
     assert tf.train.verify(files / "net-2").variables == 3
@@ -189,8 +189,8 @@ def test_a_file_of_a_folder_of_weights_is_not_written_over(
     folder = tmp_path / "model"
     folder.mkdir()
     tf.train.export_variables({"w": np.ones(3, np.float32)}, folder / "model.safetensors")
-    told = graphio("convert", folder, folder / "model.safetensors", code=exits.USAGE).err
-    assert "or a part of it" in told
+    reported = graphio("convert", folder, folder / "model.safetensors", code=exits.USAGE).err
+    assert "or a part of it" in reported
     graphio("convert", folder, folder / "other.npz")
 
 
@@ -211,8 +211,8 @@ def test_a_conversion_that_fails_leaves_the_old_target_and_nothing_else(
 
     monkeypatch.setattr(os, "fsync", full)
     more = ["-s", "predict"] if "onnx" in target else []
-    told = graphio("convert", files / "net.gio", files / target, *more, code=exits.FILE).err
-    assert "No space left" in told and contents(files) == before
+    reported = graphio("convert", files / "net.gio", files / target, *more, code=exits.FILE).err
+    assert "No space left" in reported and contents(files) == before
 
 
 def test_an_onnx_file_with_its_weights_beside_it_is_written_as_a_whole(
@@ -244,7 +244,7 @@ def test_an_onnx_file_with_its_weights_beside_it_is_written_as_a_whole(
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "words, reported",
     [
         (
             ["inspect", "{net.gio}", "--size", "x=2,3", "-s", "predict"],
@@ -267,15 +267,15 @@ def test_an_onnx_file_with_its_weights_beside_it_is_written_as_a_whole(
     ],
 )  # fmt: skip
 def test_other_commands_refuse_options_that_do_nothing(
-    graphio: Command, files: Path, words: list[str], told: list[str]
+    graphio: Command, files: Path, words: list[str], reported: list[str]
 ) -> None:
     given = [str(files / word[1:-1]) if word.startswith("{") else word for word in words]
     done = graphio(*given, code=exits.USAGE)
-    assert [text for text in told if text not in done.err] == []
+    assert [text for text in reported if text not in done.err] == []
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["run", "{net.onnx}", "-i", "{in.npz}", "-o", "{in.npz}"], "is what is read"),
         (["run", "{net.onnx}", "-i", "image={in.npz}", "-o", "{in.npz}"], "is what is read"),
@@ -285,12 +285,12 @@ def test_other_commands_refuse_options_that_do_nothing(
     ],
 )
 def test_other_commands_do_not_write_over_what_they_read(
-    graphio: Command, files: Path, words: list[str], told: str
+    graphio: Command, files: Path, words: list[str], reported: str
 ) -> None:
     np.savez(files / "in.npz", image=np.float32([[1, 2, 3]]))
     before = contents(files)
     given = [word.replace("{", f"{files}/").replace("}", "") for word in words]
-    assert told in graphio(*given, code=exits.USAGE).err
+    assert reported in graphio(*given, code=exits.USAGE).err
     assert contents(files) == before
 
 
@@ -310,8 +310,8 @@ def test_an_example_that_somebody_changed_is_not_written_over(
         graphio("export-c", files / "net.gio", "-o", out)
     (out / "net_example.c").write_text("int main(void) { return 0; }\n")
     before = contents(out)
-    told = graphio("export-c", files / "net.gio", "-o", out, "--embed", code=exits.USAGE).err
-    assert "--force replaces it" in told and contents(out) == before
+    reported = graphio("export-c", files / "net.gio", "-o", out, "--embed", code=exits.USAGE).err
+    assert "--force replaces it" in reported and contents(out) == before
     graphio("export-c", files / "net.gio", "-o", out, "--force")
     assert "net_predict" in (out / "net_example.c").read_text()
 
@@ -321,8 +321,8 @@ def test_a_model_that_is_called_like_a_header_is_not_written_over(
 ) -> None:
     (files / "net.gio").rename(files / "net.h")
     before = contents(files)
-    told = graphio("export-c", files / "net.h", "-o", files, code=exits.USAGE).err
-    assert "give --name" in told and contents(files) == before
+    reported = graphio("export-c", files / "net.h", "-o", files, code=exits.USAGE).err
+    assert "give --name" in reported and contents(files) == before
 
 
 @pytest.mark.parametrize("name", ["out.npy", "out.npz"])

@@ -157,7 +157,7 @@ def test_weights_become_a_checkpoint_under_other_names(
         ("x.onnx", ["-s", "predict", "--opset", "29"], "--opset is 29, expected 18 to 28"),
     ],
 )
-def test_what_cannot_be_made_is_told_and_nothing_is_left(
+def test_what_cannot_be_made_is_reported_and_nothing_is_left(
     graphio: Command, files: Path, tmp_path: Path, target: str, options: list[str], text: str
 ) -> None:
     done = graphio("convert", files / "net.gio", tmp_path / target, *options, code=exits.USAGE)
@@ -179,8 +179,8 @@ def test_the_picture_of_a_graph_has_a_box_for_each_node(
 ) -> None:
     graphio("show", files / "net.onnx", "--svg", tmp_path / "net.svg")
     root = ElementTree.parse(tmp_path / "net.svg").getroot()
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"image", "score", "Relu", "MatMul [3,4]"} <= set(texts)
+    strings = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"image", "score", "Relu", "MatMul [3,4]"} <= set(strings)
     boxes = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("rx")]
     assert len(boxes) == 4
     done = graphio(
@@ -305,7 +305,9 @@ def test_no_code_is_written_for_a_damaged_model(
     assert not (tmp_path / "c").exists()
 
 
-def test_what_is_no_model_of_ours_is_told_how_to_become_one(graphio: Command, files: Path) -> None:
+def test_what_is_no_model_of_ours_is_reported_how_to_become_one(
+    graphio: Command, files: Path
+) -> None:
     assert "graphio convert" in graphio("export-c", files / "net.onnx", code=exits.FILE).err
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from corners import D, F, corner, numbers, ones
 
 H = np.float16
-TEXTS = np.array([b"a", b"", b"b"], object)
+STRINGS = np.array([b"a", b"", b"b"], object)
 
 # ---- absent inputs, and those that say nothing new ----
 corner("Squeeze", ones(1, 2, 1), None)
@@ -28,9 +28,9 @@ corner("Flatten", numbers(), axis=1)
 corner("Flatten", numbers(), axis=0)
 corner("Transpose", numbers(0, 3), perm=[1, 0])
 corner("Concat", numbers(0, 3), numbers(2, 3), axis=0)
-corner("Concat", TEXTS, TEXTS, axis=0, outputs=[object])
-corner("Expand", TEXTS, [2, 3], outputs=[object])
-corner("Tile", TEXTS, [2], outputs=[object])
+corner("Concat", STRINGS, STRINGS, axis=0, outputs=[object])
+corner("Expand", STRINGS, [2, 3], outputs=[object])
+corner("Tile", STRINGS, [2], outputs=[object])
 corner("Tile", numbers(0, 2), [3, 2**40])
 # ---- numbers that are made ----
 for first, last, step in ((0, 5, -1), (5, 0, 1), (5, 0, -2), (0, 5, 2), (0, 0, 1)):
@@ -190,8 +190,8 @@ for dtype in (F, D):
     attrs = {"precision": -2, "width": -1, "fill": "", "scientific": 0, "shortest": 0}
     corner("graphio.AsString", values, outputs=[object], **attrs)
 for dtype in (F, D, np.int32, np.int64):
-    texts = np.array([b"1", b" -7 ", b"+3", b"2147483647"], object)
+    strings = np.array([b"1", b" -7 ", b"+3", b"2147483647"], object)
     number = {np.int32: 6, np.int64: 7, F: 1, D: 11}[dtype]
-    corner("graphio.StringToNumber", texts, outputs=[dtype], dtype=number)
+    corner("graphio.StringToNumber", strings, outputs=[dtype], dtype=number)
 corner("Split", numbers(0, 4), outputs=[F, F], axis=1, num_outputs=2)
 corner("Split", numbers(4, 0), outputs=[F, F], axis=0, num_outputs=2)

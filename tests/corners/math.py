@@ -63,11 +63,11 @@ for dtype in (F, D, np.int32, np.uint64):
         ((300, 2), (2, 300)),
     ):
         corner("MatMul", numbers(*a, of=dtype), numbers(*b, of=dtype))
-    for turned in range(4):
-        a = numbers(*((7, 5) if turned & 1 else (5, 7)), of=dtype)
-        b = numbers(*((9, 7) if turned & 2 else (7, 9)), of=dtype)
-        corner("Gemm", a, b, transA=turned & 1, transB=turned >> 1)
-        corner("Gemm", a, b, numbers(5, 1, of=dtype), transA=turned & 1, transB=turned >> 1)
+    for transposed in range(4):
+        a = numbers(*((7, 5) if transposed & 1 else (5, 7)), of=dtype)
+        b = numbers(*((9, 7) if transposed & 2 else (7, 9)), of=dtype)
+        corner("Gemm", a, b, transA=transposed & 1, transB=transposed >> 1)
+        corner("Gemm", a, b, numbers(5, 1, of=dtype), transA=transposed & 1, transB=transposed >> 1)
 corner("MatMul", numbers(256, 512), numbers(512, 256), tolerance=1e-4)
 corner("MatMul", numbers(260, 500), numbers(500, 260), tolerance=1e-4)
 corner("Gemm", numbers(3, 4), numbers(4, 5), None)

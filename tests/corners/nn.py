@@ -228,12 +228,14 @@ for dtype in (F, D):
         corner(op, numbers(1, 3, of=dtype), tolerance=1e-4)
         corner(op, numbers(1, 3, 40, of=dtype), tolerance=1e-4)
         corner(op, numbers(0, 3, 4, 4, of=dtype), tolerance=1e-4)
-    places = np.array([[[[0, 3], [8, 10]]]])
-    corner("MaxUnpool", numbers(1, 1, 2, 2, of=dtype), places, kernel_shape=[2, 2], strides=[2, 2])
+    positions = np.array([[[[0, 3], [8, 10]]]])
+    corner(
+        "MaxUnpool", numbers(1, 1, 2, 2, of=dtype), positions, kernel_shape=[2, 2], strides=[2, 2]
+    )
     corner(
         "MaxUnpool",
         numbers(1, 1, 2, 2, of=dtype),
-        places,
+        positions,
         None,
         kernel_shape=[2, 2],
         strides=[2, 2],
@@ -241,13 +243,17 @@ for dtype in (F, D):
     corner(
         "MaxUnpool",
         numbers(1, 1, 2, 2, of=dtype),
-        places,
+        positions,
         [1, 1, 5, 5],
         kernel_shape=[2, 2],
         strides=[2, 2],
     )
     corner(
-        "MaxUnpool", numbers(0, 1, 2, 2, of=dtype), places[:0], kernel_shape=[2, 2], strides=[2, 2]
+        "MaxUnpool",
+        numbers(0, 1, 2, 2, of=dtype),
+        positions[:0],
+        kernel_shape=[2, 2],
+        strides=[2, 2],
     )
     corner("LRN", numbers(1, 3, 4, 4, of=dtype), size=3, tolerance=1e-4)
     corner("LRN", numbers(0, 3, 4, 4, of=dtype), size=3, tolerance=1e-4)
@@ -356,13 +362,13 @@ for dtype in (F, D):
             ):
                 if mode == "cubic" and len(shape) == 5:
                     continue
-                place = numbers(*grid, of=dtype)
-                if place.size > 6:
-                    place.flat[:3] = np.inf, -np.inf, 1e20
+                position = numbers(*grid, of=dtype)
+                if position.size > 6:
+                    position.flat[:3] = np.inf, -np.inf, 1e20
                 corner(
                     "GridSample",
                     numbers(*shape, of=dtype),
-                    place,
+                    position,
                     mode=mode,
                     padding_mode=padding,
                     tolerance=1e-3,
@@ -606,8 +612,8 @@ for policy in ("not_larger", "not_smaller"):
         corner("Resize", numbers(1, 1, 4, 6), None, None, [1, 1, 8, 9], **attrs)
         corner("Resize", numbers(4, 6), None, None, [2, 9], axes=[1, 0], **attrs)
 for nearest in ("floor", "ceil", "round_prefer_ceil", "round_prefer_floor"):
-    for place in ("asymmetric", "half_pixel", "align_corners"):
-        attrs = {"nearest_mode": nearest, "coordinate_transformation_mode": place}
+    for position in ("asymmetric", "half_pixel", "align_corners"):
+        attrs = {"nearest_mode": nearest, "coordinate_transformation_mode": position}
         for dtype in (F, D, U8, np.uint16, np.int64, np.float16):
             corner("Resize", numbers(3, 4, of=dtype), None, None, [5, 7], mode="nearest", **attrs)
 outside = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"}
@@ -628,11 +634,11 @@ corner(
 for dtype in (F, D):
     for mode in ("linear", "nearest", "cubic"):
         for padding in ("zeros", "border", "reflection"):
-            place = np.array([[[[-3.0, 0.5], [0.0, 1.0], [1.5, -1.0], [5.0, 0.25]]]], dtype)
+            position = np.array([[[[-3.0, 0.5], [0.0, 1.0], [1.5, -1.0], [5.0, 0.25]]]], dtype)
             attrs = {"mode": mode, "padding_mode": padding, "align_corners": 1}
             for height in (1, 3):
                 image = numbers(1, 1, height, 4, of=dtype)
-                corner("GridSample", image, place, tolerance=1e-3, **attrs)
+                corner("GridSample", image, position, tolerance=1e-3, **attrs)
     regions = np.array([[-2, -2, 2, 9], [4, 4, 9, 9], [-9, 1, 2, 2], [1, 8, 2, 9]], dtype)
     image, at = numbers(1, 1, 5, 5, of=dtype), np.zeros(4, np.int64)
     corner("RoiAlign", image, regions, at, output_height=2, output_width=2, tolerance=SLACK)

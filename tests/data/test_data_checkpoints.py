@@ -231,7 +231,7 @@ def test_captured_values_need_the_initializer_before_the_restore(tmp_path: Path)
 
 @pytest.mark.parametrize("target", ["", "cinfer"])
 @pytest.mark.parametrize("begun", [False, True])
-def test_an_iterator_without_a_place_in_the_checkpoint_is_told(
+def test_an_iterator_without_a_position_in_the_checkpoint_is_reported(
     begun: bool, target: str, tmp_path: Path
 ) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
@@ -299,11 +299,15 @@ def test_a_saveable_iterator_is_saved_with_the_variables(tmp_path: Path, how: st
         iterator = D.range(9).make_initializable_iterator()
         saveable = experimental.make_saveable_from_iterator(iterator)
         tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, saveable)
-        wanted: Any = {"dict": {"place": saveable}, "list": [saveable], "collection": None}.get(how)
+        expected_values: Any = {
+            "dict": {"place": saveable},
+            "list": [saveable],
+            "collection": None,
+        }.get(how)
         if how != "no variables":
             variable = tf.Variable(1, name="v")
-            wanted = wanted + [variable] if how == "list" else wanted
-        saver = tf.train.Saver(wanted)
+            expected_values = expected_values + [variable] if how == "list" else expected_values
+        saver = tf.train.Saver(expected_values)
         element = iterator.get_next()
         session.run([iterator.initializer, tf.global_variables_initializer()])
         session.run(element)
@@ -336,17 +340,21 @@ def test_a_generator_that_became_shorter_is_an_error() -> None:
         resource.load_all(session, saved)
 
 
-def test_places_are_read_back_as_they_were_written() -> None:
-    place = {"a": [1, -(2**70), None, True, b"\0\xff", "ü"], "b": np.array([b"x"], object), "c": {}}
-    found = saving.decode(saving.encode(place))
-    assert plain(found.pop("b")) == plain(place.pop("b"))
-    assert found == place
+def test_positions_are_read_back_as_they_were_written() -> None:
+    position = {
+        "a": [1, -(2**70), None, True, b"\0\xff", "ü"],
+        "b": np.array([b"x"], object),
+        "c": {},
+    }
+    found = saving.decode(saving.encode(position))
+    assert plain(found.pop("b")) == plain(position.pop("b"))
+    assert found == position
 
 
 @pytest.mark.parametrize(
     "text", ['{"d": 10}', '{"d": []}', '{"b": 10}', '{"$": {}}', '{"$": 99}', '{"e": {}}']
 )
-def test_places_of_other_kinds_are_refused(text: str) -> None:
+def test_positions_of_other_kinds_are_refused(text: str) -> None:
     assert saving.encode({})[8:] == b'{"d":{}}'
     with pytest.raises(errors.DataLossError, match="the position of an iterator is damaged"):
         saving.decode(len(text).to_bytes(8, "little") + text.encode())
@@ -354,7 +362,7 @@ def test_places_of_other_kinds_are_refused(text: str) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_damaged_places_are_refused(data: st.DataObject) -> None:
+def test_damaged_positions_are_refused(data: st.DataObject) -> None:
     good = bytearray(saving.encode({"a": [1, np.arange(3)], "b": b"xyz"}))
     at = data.draw(st.integers(0, len(good) - 1))
     good[at] ^= data.draw(st.integers(1, 255))
@@ -364,20 +372,20 @@ def test_damaged_places_are_refused(data: st.DataObject) -> None:
         pass  # a changed number alone cannot be detected
 
 
-def changed(place: Any, draw: Any) -> Any:
+def changed(position: Any, draw: Any) -> Any:
     """A position with one of its parts replaced."""
-    if isinstance(place, dict) and place and draw(st.booleans()):
-        key = draw(st.sampled_from(sorted(place)))
-        return {**place, key: changed(place[key], draw)}
-    if isinstance(place, list) and place and draw(st.booleans()):
-        at = draw(st.integers(0, len(place) - 1))
-        return [*place[:at], changed(place[at], draw), *place[at + 1 :]]
+    if isinstance(position, dict) and position and draw(st.booleans()):
+        key = draw(st.sampled_from(sorted(position)))
+        return {**position, key: changed(position[key], draw)}
+    if isinstance(position, list) and position and draw(st.booleans()):
+        at = draw(st.integers(0, len(position) - 1))
+        return [*position[:at], changed(position[at], draw), *position[at + 1 :]]
     return draw(st.sampled_from([None, -1, 99, "x", [], {}, [1, 2], np.arange(2), True]))
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_a_place_of_another_form_moves_the_iterator_or_is_refused(data: st.DataObject) -> None:
+def test_a_position_of_another_form_moves_the_iterator_or_is_refused(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(PIPELINES)))
     with tf.Graph().as_default() as graph:
         element = PIPELINES[name]().make_one_shot_iterator().get_next()
@@ -480,7 +488,7 @@ FAR: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
 
 
 @pytest.mark.parametrize("name", FAR)
-def test_a_place_beyond_the_data_is_refused_without_a_replay(name: str) -> None:
+def test_a_position_beyond_the_data_is_refused_without_a_replay(name: str) -> None:
     make, change = FAR[name]
     graph, element, saved = placed(make, 2, change)
     with tf.Session(graph=graph) as session:
@@ -491,7 +499,7 @@ def test_a_place_beyond_the_data_is_refused_without_a_replay(name: str) -> None:
 
 
 @pytest.mark.parametrize("at", [[0, HUGE], [2, 0], [-1, 0]])
-def test_a_place_beyond_a_file_is_refused(at: list[int], tmp_path: Path) -> None:
+def test_a_position_beyond_a_file_is_refused(at: list[int], tmp_path: Path) -> None:
     """Nor does it go on in the next file."""
     paths = [str(tmp_path / name) for name in ("a", "b")]
     for path in paths:

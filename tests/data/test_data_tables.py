@@ -117,11 +117,13 @@ def test_batches_go_on_over_groups_and_files(target: str, drop: bool, tmp_path: 
 
 def test_lists_of_different_lengths_are_vectors(tmp_path: Path) -> None:
     lists = [[1.0], [], [2.0, 3.0], [4.0, 5.0, 6.0], [7.0]]
-    texts = [["a"], ["b", "c"], [], ["d"], ["e"]]
-    table = pa.table({"x": pa.array(lists, pa.list_(pa.float32())), "t": pa.array(texts)})
+    strings = [["a"], ["b", "c"], [], ["d"], ["e"]]
+    table = pa.table({"x": pa.array(lists, pa.list_(pa.float32())), "t": pa.array(strings)})
     path = str(tmp_path / "lists.parquet")
     parquet.write_table(table, path, row_group_size=2)
-    want = [{"x": x, "t": [text.encode() for text in t]} for x, t in zip(lists, texts, strict=True)]
+    want = [
+        {"x": x, "t": [text.encode() for text in t]} for x, t in zip(lists, strings, strict=True)
+    ]
     assert drain(lambda: ArrowDataset(table)) == drain(lambda: ParquetDataset(path)) == want
     assert drain(lambda: ArrowDataset(table.slice(1, 3))) == want[1:4]
     padded = drain(lambda: ParquetDataset(path, ["x"]).padded_batch(3, ([None],)))
@@ -173,7 +175,7 @@ def test_strings_of_polars_are_taken() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.large_string()])
-def test_a_null_among_strings_is_told_by_its_column_or_filled(kind: Any) -> None:
+def test_a_null_among_strings_is_reported_by_its_column_or_filled(kind: Any) -> None:
     given = ["a", None] if kind != pa.binary_view() else [b"a", None]
     for column in (pa.array(given, kind), pa.chunked_array([pa.array(given, kind)] * 2)):
         table = pa.table({"s": column})
@@ -184,7 +186,7 @@ def test_a_null_among_strings_is_told_by_its_column_or_filled(kind: Any) -> None
         assert drain(lambda table=table: ArrowDataset(table, missing={"s": "?"})) == rows
 
 
-def test_a_null_entry_of_a_dictionary_is_told_by_its_column() -> None:
+def test_a_null_entry_of_a_dictionary_is_reported_by_its_column() -> None:
     table = pa.table({"c": pa.array(["x", None, "x"]).dictionary_encode()})
     with tf.Graph().as_default(), pytest.raises(ValueError, match="column 'c' has 1 missing"):
         ArrowDataset(table)
@@ -315,7 +317,7 @@ def test_an_iterator_goes_on_where_a_checkpoint_has_it(
     assert len(before) == steps and want
 
 
-def test_a_place_of_other_files_is_not_taken(tmp_path: Path) -> None:
+def test_a_position_of_other_files_is_not_taken(tmp_path: Path) -> None:
     paths = files(tmp_path)
     prefix = str(tmp_path / "saved")
 
@@ -442,7 +444,7 @@ def test_what_stands_for_missing_values_must_be_of_the_columns_type(
             make(people() if make is ArrowDataset else paths, missing={name: value})
 
 
-def test_without_pyarrow_it_is_said_what_to_install(monkeypatch: Any) -> None:
+def test_without_pyarrow_it_is_reported_what_to_install(monkeypatch: Any) -> None:
     real = builtins.__import__
 
     def without(name: str, *arguments: Any) -> Any:

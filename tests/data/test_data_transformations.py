@@ -54,14 +54,14 @@ def test_a_shuffle_is_a_permutation_whoever_asks_for_it(
 
     order = drain(lambda: make(True))
     assert sorted(order[:length]) == sorted(order[length:]) == list(range(length))
-    assert all(value - place < size for place, value in enumerate(order[:length]))
+    assert all(value - position < size for position, value in enumerate(order[:length]))
     assert drain(lambda: make(False)) == order
     for table in (True, False):
         in_batches = drain(lambda t=table: make(t).batch(batch))
         assert list(itertools.chain(*in_batches)) == order
 
 
-def test_every_pass_has_an_order_of_its_own_unless_it_is_asked_not_to() -> None:
+def test_every_pass_has_an_order_of_its_own_unless_it_is_requested_not_to() -> None:
     def passes(reshuffle: bool | None) -> list[Any]:
         return drain(lambda: D.range(20).shuffle(20, 1, reshuffle).repeat(3).batch(20))
 

@@ -124,9 +124,11 @@ def test_every_digit_that_is_drawn_is_read(page: Any) -> None:
     assert read == [str(digit) for digit in web_pages.STROKES]
 
 
-def test_scores_are_bars_and_the_page_says_its_sizes_and_time(page: Any, site: Path) -> None:
+def test_scores_are_progress_bars_and_the_page_says_its_sizes_and_time(
+    page: Any, site: Path
+) -> None:
     web_pages.draw(page, 3)
-    widths = page.eval_on_selector_all("#bars i", "rows => rows.map(row => row.offsetWidth)")
+    widths = page.eval_on_selector_all("#scores i", "rows => rows.map(row => row.offsetWidth)")
     assert len(widths) == 10 and max(widths) == widths[3] > 5 * (sum(widths) - widths[3])
     kilobytes = round((site / "digits.wasm").stat().st_size / 1024)
     assert f"{kilobytes} KB of WebAssembly" in page.locator("#sizes").inner_text()
@@ -151,7 +153,7 @@ def test_fingers_draw_as_mice_do(page: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "reported"),
     [
         (lambda file: file.unlink(), "digits.gio: 404"),
         (lambda file: file.write_bytes(flipped(file.read_bytes())), "checksum"),
@@ -159,7 +161,7 @@ def test_fingers_draw_as_mice_do(page: Any) -> None:
     ids=["missing", "damaged"],
 )
 def test_a_model_that_cannot_be_opened_is_named(
-    browser: Any, site: Path, tmp_path: Path, damage: Any, said: str
+    browser: Any, site: Path, tmp_path: Path, damage: Any, reported: str
 ) -> None:
     folder = shutil.copytree(site, tmp_path / "site")
     damage(folder / "digits.gio")
@@ -167,7 +169,7 @@ def test_a_model_that_cannot_be_opened_is_named(
         opened = browser.new_page()
         opened.goto(address)
         opened.wait_for_selector("body[data-state=failed]")
-        assert said in opened.locator("#answer").inner_text()
+        assert reported in opened.locator("#answer").inner_text()
         opened.close()
 
 

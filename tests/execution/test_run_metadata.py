@@ -55,8 +55,8 @@ def test_a_trace_has_the_time_of_every_operation(target: str) -> None:
 def test_the_python_runtime_tells_what_operations_gave() -> None:
     x, total = net()
     stats = traced("runtime", total, {x: np.ones((4, 300))}).step_stats
-    product = next(n for n in stats.dev_stats[0].node_stats if n.node_name == "matmul")
-    (output,) = product.output
+    multiplied = next(n for n in stats.dev_stats[0].node_stats if n.node_name == "matmul")
+    (output,) = multiplied.output
     assert [d.size for d in output.tensor_description.shape.dim] == [4, 200]
     assert output.slot == 0 and output.tensor_description.dtype == tf.float32.number
 
@@ -66,20 +66,20 @@ def test_both_engines_tell_of_the_same_operations() -> None:
     with tf.name_scope("made"):
         y = tf.sqrt(tf.constant([4.0, 9.0])) * x
         z = tf.tanh(tf.nn.relu(y + [1.0, 2.0]))
-    told = []
+    reported = []
     for target in ("runtime", "cinfer"):
         metadata = tf.RunMetadata()
         options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
         tf.Session(target).run([z], {x: [1, 2]}, options=options, run_metadata=metadata)
         (device,) = metadata.step_stats.dev_stats
         assert all(stats.all_start_micros > 0 for stats in device.node_stats)
-        told.append(sorted(stats.node_name for stats in device.node_stats))
+        reported.append(sorted(stats.node_name for stats in device.node_stats))
     inside = [op.name for op in tf.get_default_graph().get_operations() if op.type != "Placeholder"]
-    assert told == [sorted(inside)] * 2
+    assert reported == [sorted(inside)] * 2
 
 
 @TARGETS
-def test_times_are_told_by_device(target: str) -> None:
+def test_times_are_reported_by_device(target: str) -> None:
     x, total = net()
     with tf.device("/cpu:1"):
         more = tf.sqrt(total, name="more")
@@ -89,7 +89,7 @@ def test_times_are_told_by_device(target: str) -> None:
 
 
 @TARGETS
-def test_nothing_is_told_that_was_not_asked_for(target: str) -> None:
+def test_nothing_is_reported_that_was_not_requested(target: str) -> None:
     x, total = net()
     metadata = traced(target, total, {x: np.ones((4, 300))})
     assert len(metadata.step_stats.dev_stats) == 1 and not metadata.partition_graphs
@@ -195,7 +195,7 @@ def test_options_have_tensorflows_fields_and_types() -> None:
 
 
 @pytest.mark.parametrize("target", ["", "cinfer"])
-def test_a_device_is_told_of_though_its_nodes_need_no_step(target: str) -> None:
+def test_a_device_is_reported_of_though_its_nodes_need_no_step(target: str) -> None:
     metadata, options = tf.RunMetadata(), tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     with tf.Graph().as_default():
         with tf.device("/cpu:1"):
@@ -214,17 +214,17 @@ def test_each_nth_run_of_the_same_fetches_tells_its_costs(target: str) -> None:
         x = tf.placeholder(tf.float32, [3], name="x")
         y = tf.identity(tf.exp(x, name="exp"), name="y")
         with tf.Session(target, config=tf.ConfigProto(graph_options=options)) as session:
-            told = []
+            reported = []
             for _ in range(5):
                 metadata = tf.RunMetadata()
                 session.run(y, {x: [1.0, 2.0, 3.0]}, run_metadata=metadata)
-                told.append(metadata.HasField("cost_graph"))
+                reported.append(metadata.HasField("cost_graph"))
                 assert not metadata.HasField("step_stats")
-                if told[-1]:
+                if reported[-1]:
                     costs = {node.name: node for node in metadata.cost_graph.node}
             session.run(x + 1, {x: [0.0] * 3}, run_metadata=metadata)
             assert not metadata.HasField("cost_graph")
-    assert told == [False, False, True, False, True]
+    assert reported == [False, False, True, False, True]
     assert [i.preceding_node for i in costs["exp"].input_info] == [costs["x"].id]
     assert [o.size for o in costs["exp"].output_info] == [12] and costs["exp"].compute_cost >= 0
     assert costs["exp"].device.endswith("/device:CPU:0")

@@ -94,7 +94,7 @@ def counter(value: Any = (1.0, 2.0)) -> StateBuilder:
 
 
 @BOTH
-def test_a_read_gives_the_value_at_its_place(engine: str) -> None:
+def test_a_read_gives_the_value_at_its_position(engine: str) -> None:
     model = load(engine, counter())
     found = model.signature()(x=f32(10, 20))
     assert found["before"].tolist() == [1, 2]
@@ -191,7 +191,7 @@ def test_a_failing_run_says_which_variables_it_assigned(engine: str) -> None:
 
 
 @BOTH
-def test_shapes_that_do_not_fit_are_refused_with_the_place(engine: str) -> None:
+def test_shapes_that_do_not_fit_are_refused_with_the_position(engine: str) -> None:
     b = StateBuilder()
     x, y = b.placeholder("x", "float32", None), b.placeholder("y", "float32", None)
     b.add("total", x, y)
@@ -235,7 +235,7 @@ def test_models_share_a_state(engine: str) -> None:
 
 
 @BOTH
-def test_is_initialized_asks_at_its_place(engine: str) -> None:
+def test_is_initialized_asks_at_its_position(engine: str) -> None:
     b = StateBuilder()
     x = b.placeholder("x", "float32", [2])
     b.variable("v", [2])
@@ -705,7 +705,7 @@ def test_a_scatter_that_fails_leaves_the_variable(engine: str, op: str, indices:
     np.testing.assert_array_equal(model.signature("see").run([])[0], np.arange(8))
 
 
-def test_channels_and_outputs_that_do_not_match_are_told_at_once() -> None:
+def test_channels_and_outputs_that_do_not_match_are_reported_at_once() -> None:
     with pytest.raises(errors.InvalidArgumentError) as raised:
         check_channels(3, 2, 9, 4)
     assert raised.value.message == (

@@ -381,7 +381,7 @@ def test_config_fields_have_types(make, error: type[Exception]) -> None:
 
 
 @pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
-def test_an_unknown_argument_is_told_where_options_are_set(kind: type[tf.Session]) -> None:
+def test_an_unknown_argument_is_reported_where_options_are_set(kind: type[tf.Session]) -> None:
     with pytest.raises(TypeError, match=r"no argument threads; .*intra_op_parallelism_threads"):
         kind("cinfer", threads=2)
 
@@ -462,7 +462,7 @@ def test_seeds_follow_tensorflows_rules(target: str) -> None:
 
 
 @TARGETS
-def test_a_result_that_has_no_room_is_tensorflows_error(target: str) -> None:
+def test_a_result_that_has_no_capacity_is_tensorflows_error(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         size = tf.placeholder(tf.int64, [1])
         spread = tf.broadcast_to(1.0, size)

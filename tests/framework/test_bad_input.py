@@ -126,15 +126,15 @@ def wrong(call: str) -> Iterator[str]:
     """The call with one argument replaced, for every argument and every bad value."""
     tree = ast.parse(call, mode="eval").body
     assert isinstance(tree, ast.Call)
-    for place in range(len(tree.args) + len(tree.keywords)):
+    for position in range(len(tree.args) + len(tree.keywords)):
         for bad in BAD:
             copy = ast.parse(call, mode="eval")
             made: Any = copy.body
             value = ast.parse(bad, mode="eval").body
-            if place < len(made.args):
-                made.args[place] = value
+            if position < len(made.args):
+                made.args[position] = value
             else:
-                made.keywords[place - len(made.args)].value = value
+                made.keywords[position - len(made.args)].value = value
             yield ast.unparse(copy)
     if call.startswith(("tf.nn.", "tf.reduce")):
         yield from (f"{call[:-1]}, name={bad})" for bad in BAD_NAMES)

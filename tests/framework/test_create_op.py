@@ -41,10 +41,10 @@ def test_a_known_type_computes(target: str, graph: tf.Graph) -> None:
     assert (made.name, made.type, made.inputs[0]) == ("m", "MatMul", x)
     assert number.dtype == tf.int32 and number.shape.as_list() == [None, 2]
     with tf.Session(target) as session:
-        product, integers, seven = session.run(
+        matmul, integers, seven = session.run(
             [made.outputs[0], number, held], {x: [[1.5, 2.0], [0.0, 1.0]]}
         )
-    np.testing.assert_array_equal(product, [[6.25, 2.0], [2.0, 1.0]])
+    np.testing.assert_array_equal(matmul, [[6.25, 2.0], [2.0, 1.0]])
     np.testing.assert_array_equal(integers, [[1, 2], [0, 1]])
     assert seven.tolist() == [[7]]
 

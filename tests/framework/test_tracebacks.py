@@ -89,7 +89,7 @@ def test_what_led_to_an_error_keeps_its_last_frame() -> None:
 
 def test_a_short_traceback_changes_no_message_and_no_class() -> None:
     for call in CALLS.values():
-        said = []
+        reported = []
         for choose in (
             tf.debugging.disable_traceback_filtering,
             tf.debugging.enable_traceback_filtering,
@@ -97,11 +97,11 @@ def test_a_short_traceback_changes_no_message_and_no_class() -> None:
             choose()
             with tf.Graph().as_default():
                 error = error_of(call)
-            said.append((type(error), str(error), type(error.__cause__)))
-        assert said[0] == said[1]
+            reported.append((type(error), str(error), type(error.__cause__)))
+        assert reported[0] == reported[1]
 
 
-def test_the_whole_traceback_is_there_when_it_is_asked_for() -> None:
+def test_the_whole_traceback_is_there_when_it_is_requested() -> None:
     short = len(frames(error_of(matmul)))
     tf.debugging.disable_traceback_filtering()
     assert not tf.debugging.is_traceback_filtering_enabled()

@@ -17,7 +17,7 @@ NUMBERS = (
     *(2**61, 2**62, 2**62 + 1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1, 2**64 - 64),
 )
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, float("inf"), float("-inf"), float("nan"), 3.4e38, 1e-45)
-TEXTS = (
+STRINGS = (
     *("", "x", "a/b", "a:0", "a:1", "^a", ":0", ":", "/", "../x", "/etc/passwd", "\0", "%n%s%s"),
     *("\x1b[2J", "\r", "\n", "{}", "{0}", "ü", "\U0001f600", "x" * 300, "__class__", "None"),
 )
@@ -182,17 +182,17 @@ class Mutator:
             return found
         if choice < 0.9 and isinstance(old, str):
             return self.mutate(old.encode(), 40).decode(errors="replace")
-        return self.rng.choice(TEXTS)
+        return self.rng.choice(STRINGS)
 
     def _a_name(self, root: Message) -> str:
         """A string that is somewhere in the message: it may refer to something."""
         for _ in range(8):
-            texts: list[str] = []
+            strings: list[str] = []
             for field, value in self._somewhere(root).ListFields():
                 if field.type == FieldDescriptor.TYPE_STRING:
-                    texts += list(value) if field.is_repeated else [value]
-            if texts:
-                return self.rng.choice(texts)
+                    strings += list(value) if field.is_repeated else [value]
+            if strings:
+                return self.rng.choice(strings)
         return ""
 
 

@@ -67,7 +67,7 @@ def _stored(model: Model, tensors: bytes, rng: random.Random) -> bytes:
 
 def flags_of(model: Model) -> int:
     """The header's flags for a message."""
-    return container.PACKED if any(t.panel_width for t in model.tensor) else 0
+    return container.PACKED if any(t.packed_tile_width for t in model.tensor) else 0
 
 
 def sealed(graph: bytes, tensors: bytes, flags: int = 0) -> bytes:

@@ -241,13 +241,13 @@ def test_dropout_drops_while_training_alone(target: str) -> None:
     x = np.ones((40, 50), np.float32)
     training = tf.placeholder(tf.bool, [])
     always = tf.layers.dropout(x, 0.25, seed=1, training=True)
-    asked = tf.layers.dropout(x, 0.25, seed=1, training=training)
+    requested = tf.layers.dropout(x, 0.25, seed=1, training=training)
     rows = tf.layers.dropout(x, 0.5, noise_shape=[None, 1], training=True)
     never = tf.layers.dropout(x, 0.25)
     assert never.name == "dropout_3/Identity:0"
     with tf.Session(target) as session:
-        a, b, c = session.run([always, asked, rows], {training: True})
-        plain = session.run([asked, never], {training: False})
+        a, b, c = session.run([always, requested, rows], {training: True})
+        plain = session.run([requested, never], {training: False})
     for values in (a, b):
         assert (
             set(np.unique(values)) == {0, np.float32(1 / 0.75)} and 0.2 < (values == 0).mean() < 0.3
@@ -291,7 +291,7 @@ def test_batch_normalization_follows_the_batches(
         np.testing.assert_allclose(still, (x - at[0]) / np.sqrt(at[1] + 1e-3), rtol=1e-4, atol=1e-5)
 
 
-def test_batch_normalization_has_the_parameters_asked_for() -> None:
+def test_batch_normalization_has_the_parameters_requested() -> None:
     x = tf.zeros([2, 4])
     tf.layers.batch_normalization(x, center=False, scale=False, name="bare")
     tf.layers.batch_normalization(x, [0, 1], name="places")
@@ -505,12 +505,12 @@ def test_parts_of_a_batch_are_normalised_each_by_its_own_moments(target: str) ->
     batch = np.random.default_rng(8).normal(1.0, 2.0, (6, 2, 3)).astype(np.float32)
     parts = batch.reshape(2, 3, 2, 3)
     mean = parts.mean((0, 3), keepdims=True)
-    wanted = (parts - mean) / np.sqrt(parts.var((0, 3), keepdims=True) + 0.25)
+    expected = (parts - mean) / np.sqrt(parts.var((0, 3), keepdims=True) + 0.25)
     assert y.shape.as_list() == [None, 2, 3]
     with tf.Session(target) as sess:
         sess.run(tf.global_variables_initializer())
         found, *_ = sess.run([y, *layer.updates], {x: batch})
-        np.testing.assert_allclose(found, wanted.reshape(6, 2, 3), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found, expected.reshape(6, 2, 3), rtol=1e-4, atol=1e-5)
         kept = mean.mean(1, keepdims=True) / 2
         np.testing.assert_allclose(sess.run(layer.moving_mean), kept, rtol=1e-4)
 
@@ -518,10 +518,10 @@ def test_parts_of_a_batch_are_normalised_each_by_its_own_moments(target: str) ->
 @TARGETS
 def test_an_adjustment_holds_while_training_only(target: str) -> None:
     x, training = tf.placeholder(tf.float32, [4, 3]), tf.placeholder(tf.bool, [])
-    asked = []
+    requested = []
 
     def adjustment(shape: Any) -> Any:
-        asked.append(shape)
+        requested.append(shape)
         return tf.constant([1.0, 2.0, 3.0]), tf.constant([0.5, 0.0, -1.0])
 
     layer = tf.layers.BatchNormalization(
@@ -534,8 +534,8 @@ def test_an_adjustment_holds_while_training_only(target: str) -> None:
     with tf.Session(target) as sess:
         sess.run(tf.global_variables_initializer())
         found = sess.run(y, {x: _BATCH, training: True})
-        wanted = (normal * [1.0, 2.0, 3.0] + [0.5, 0.0, -1.0]) * 2 + 1
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+        expected = (normal * [1.0, 2.0, 3.0] + [0.5, 0.0, -1.0]) * 2 + 1
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
         found = sess.run(y, {x: _BATCH, training: False})
         np.testing.assert_allclose(found, _BATCH / np.sqrt(1 + 1e-3) * 2 + 1, rtol=1e-5)
-        assert sess.run(asked[0], {x: _BATCH}).tolist() == [4, 3]
+        assert sess.run(requested[0], {x: _BATCH}).tolist() == [4, 3]

@@ -243,19 +243,19 @@ def test_an_lstm_and_its_gradients_are_torchs(target: str) -> None:
         v = list(randomized(session).values())
         y, (dw, db) = session.run([outputs, gradients], {x: X})
     order = [0, 2, 1, 3]  # i, j, f, o of ours as i, f, j, o
-    turned = lambda w: np.concatenate([np.split(w.T, 4)[i] for i in order])  # noqa: E731
+    transposed = lambda w: np.concatenate([np.split(w.T, 4)[i] for i in order])  # noqa: E731
     net = torch.nn.LSTM(D, H, batch_first=True, dtype=torch.float64)
     with torch.no_grad():
-        net.weight_ih_l0.copy_(torch.from_numpy(turned(v[0][:D])))
-        net.weight_hh_l0.copy_(torch.from_numpy(turned(v[0][D:])))
-        net.bias_ih_l0.copy_(torch.from_numpy(turned(v[1])))
+        net.weight_ih_l0.copy_(torch.from_numpy(transposed(v[0][:D])))
+        net.weight_hh_l0.copy_(torch.from_numpy(transposed(v[0][D:])))
+        net.bias_ih_l0.copy_(torch.from_numpy(transposed(v[1])))
         net.bias_hh_l0.zero_()
     expected, _ = net(torch.from_numpy(X))
     (expected**2).sum().backward()
     np.testing.assert_allclose(y, expected.detach(), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(turned(dw[:D]), net.weight_ih_l0.grad, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(turned(dw[D:]), net.weight_hh_l0.grad, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(turned(db), net.bias_ih_l0.grad, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(transposed(dw[:D]), net.weight_ih_l0.grad, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(transposed(dw[D:]), net.weight_hh_l0.grad, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(transposed(db), net.bias_ih_l0.grad, rtol=1e-8, atol=1e-10)
 
 
 @TARGETS
@@ -494,10 +494,10 @@ def test_a_state_may_hold_a_tensor_array(target: str, time_major: bool) -> None:
     last = (values * live).sum(1)
     after = np.cumsum(live[:, ::-1], 1)[:, ::-1]  # outputs that an input is part of
     dx = (2 * last[:, None] + B * D * after) * live
-    wanted = [sums, T, last, values.transpose(1, 0, 2), dx]
+    expected_values = [sums, T, last, values.transpose(1, 0, 2), dx]
     for i in (0, 4):
         found[i] = found[i].transpose(1, 0, 2) if time_major else found[i]
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(found, expected_values, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 

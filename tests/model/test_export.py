@@ -267,7 +267,9 @@ def test_a_signature_that_feeds_a_tensor_twice_is_refused(graph: tf.Graph) -> No
 # ---- invalid signatures ----
 
 
-def test_a_signature_of_another_form_is_told_with_the_form(graph: tf.Graph, tmp_path: Path) -> None:
+def test_a_signature_of_another_form_is_reported_with_the_form(
+    graph: tf.Graph, tmp_path: Path
+) -> None:
     x = tf.placeholder(tf.float32, [2], name="x")
     y = tf.identity(x, name="y")
     path = tmp_path / "m.gio"

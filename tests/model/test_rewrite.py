@@ -159,14 +159,14 @@ def test_a_convolution_takes_bias_rest_and_activation() -> None:
     assert ops(made) == {"FusedConv2D": 1}
 
 
-def test_of_two_products_the_later_one_takes_the_sum() -> None:
+def test_of_two_matmuls_the_later_one_takes_the_sum() -> None:
     x = tf.placeholder(tf.float32, [4, 6])
     first, second = (tf.matmul(x, tf.constant(numbers(6, 5, seed=k))) for k in range(2))
     made = check([tf.tanh(first + second)], [x], [numbers(4, 6)])
     assert ops(made) == {"MatMul": 1, "FusedMatMul": 1}
 
 
-def test_what_may_broadcast_the_product_does_not_join_it() -> None:
+def test_what_may_broadcast_the_matmul_does_not_join_it() -> None:
     x, more = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.float32, [None, 5])
     y = tf.matmul(x, tf.constant(numbers(6, 5))) + more
     made = check([y], [x, more], [numbers(1, 6), numbers(7, 5)])
@@ -202,7 +202,7 @@ def test_a_dimension_of_one_input_is_known_by_its_name() -> None:
     assert ops(made)["FusedMatMul"] == 1
 
 
-def test_a_product_of_transposed_matrices_reads_them_the_other_way_round() -> None:
+def test_a_matmul_of_transposed_matrices_reads_them_the_other_way_round() -> None:
     a, b = tf.placeholder(tf.float32, [7, 40]), tf.placeholder(tf.float32, [33, 7])
     made = check(
         [tf.matmul(a, b, transpose_a=True, transpose_b=True)],
@@ -247,8 +247,8 @@ def test_transposes_around_elementwise_nodes_cancel() -> None:
 
 def test_a_transpose_that_somebody_sees_stays() -> None:
     x = tf.placeholder(tf.float32, [2, 3])
-    turned = tf.transpose(x)
-    made = check([turned, tf.transpose(tf.exp(turned)) + 1.0], [x], [numbers(2, 3)])
+    transposed = tf.transpose(x)
+    made = check([transposed, tf.transpose(tf.exp(transposed)) + 1.0], [x], [numbers(2, 3)])
     assert ops(made)["Transpose"] >= 1
 
 
@@ -324,7 +324,7 @@ def test_training_leaves_the_same_bits(batch: int, monkeypatch: pytest.MonkeyPat
     assert weights(True) == weights(False)
 
 
-def test_gradients_of_activations_join_products_of_any_batch() -> None:
+def test_gradients_of_activations_join_matmuls_of_any_batch() -> None:
     x = tf.placeholder(tf.float32, [None, 6])
     w, v = tf.constant(numbers(6, 5)), tf.constant(numbers(5, 4))
     loss = tf.reduce_sum(tf.matmul(tf.nn.relu(tf.matmul(x, w)), v) ** 2)
@@ -370,8 +370,8 @@ def test_an_error_names_the_node_of_the_user() -> None:
 
 def test_unfused_nodes_have_their_names_and_values_again() -> None:
     x = tf.placeholder(tf.float32, [4, 6])
-    product = tf.matmul(x, tf.constant(numbers(6, 5)), name="product")
-    y = tf.nn.relu6(product + tf.constant(numbers(5)), name="y") * 0.5
+    multiplied = tf.matmul(x, tf.constant(numbers(6, 5)), name="product")
+    y = tf.nn.relu6(multiplied + tf.constant(numbers(5)), name="y") * 0.5
     model, arrays = model_of([tf.identity(y, name="z")], [x])
     made, kept = rewrite(model, arrays)
     assert ops(made)["FusedMatMul"] == 1
@@ -485,10 +485,10 @@ def test_a_mean_over_another_axis_is_no_layer_normalisation() -> None:
 def test_attention_is_recognised(order: str, masked: bool) -> None:
     q, v = (tf.placeholder(tf.float32, [2, 3, 7, 8]) for _ in range(2))
     if order == "rows":
-        k, turned = tf.placeholder(tf.float32, [2, 3, 7, 8]), [0, 1, 3, 2]
+        k, transposed = tf.placeholder(tf.float32, [2, 3, 7, 8]), [0, 1, 3, 2]
     else:
-        k, turned = tf.placeholder(tf.float32, [2, 7, 3, 8]), [0, 2, 3, 1]
-    scores = tf.matmul(q, tf.transpose(k, turned)) / np.float32(np.sqrt(8.0))
+        k, transposed = tf.placeholder(tf.float32, [2, 7, 3, 8]), [0, 2, 3, 1]
+    scores = tf.matmul(q, tf.transpose(k, transposed)) / np.float32(np.sqrt(8.0))
     if masked:
         scores += tf.constant(np.triu(np.full((7, 7), -1e9, np.float32), 1))
     y = tf.matmul(tf.nn.softmax(scores), v)
@@ -548,8 +548,8 @@ def test_attention_of_heads_of_one_input_of_any_batch_is_recognised(
         parts = tf.split(both, 3, axis=2)
     else:
         parts = [tf.tensordot(x, tf.constant(numbers(8, 8, seed=i)), 1) for i in range(3)]
-    turned = [tf.transpose(tf.reshape(part, HEADS[sizes](x)), [0, 2, 1, 3]) for part in parts]
-    q, k, v = turned
+    transposed = [tf.transpose(tf.reshape(part, HEADS[sizes](x)), [0, 2, 1, 3]) for part in parts]
+    q, k, v = transposed
     scores = tf.matmul(q, tf.transpose(k, [0, 1, 3, 2])) * 0.5
     made = check([tf.matmul(tf.nn.softmax(scores), v)], [x], [numbers(3, 7, 8)], "approximate")
     assert ops(made)["Attention"] == 1
@@ -561,8 +561,8 @@ def test_the_rest_of_a_shape_is_known_only_where_all_else_cancels() -> None:
     spread = tf.reshape(rows, [-1, tf.shape(other)[1], 8])
     y = tf.nn.relu(tf.matmul(spread, tf.constant(numbers(8, 8)))) + other
     model = check([y, rows], [x, other], [numbers(2, 6, 8), numbers(4, 3, 8)])
-    products = [n for n in model.graph.node if "MatMul" in n.op]
-    assert [len(n.input) for n in products] == [2]  # y may be larger than the MatMul's result
+    matmuls = [n for n in model.graph.node if "MatMul" in n.op]
+    assert [len(n.input) for n in matmuls] == [2]  # y may be larger than the MatMul's result
 
 
 def test_a_score_that_somebody_reads_keeps_attention_in_parts() -> None:

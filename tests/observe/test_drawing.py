@@ -43,7 +43,7 @@ class Picture:
                    for r in root.iter(f"{SVG}rect") if r.get("rx")]  # fmt: skip
         self.boxes = [Box(x, y, x + w, y + h) for x, y, w, h in numbers]
         self.paths = [str(path.get("d")) for path in root.iter(f"{SVG}path")]
-        self.texts = [str(text.text) for text in root.iter(f"{SVG}text")]
+        self.strings = [str(text.text) for text in root.iter(f"{SVG}text")]
         self.size = (float(root.get("width", 0)), float(root.get("height", 0)))
 
 
@@ -95,8 +95,8 @@ def test_lines_go_past_boxes_not_behind_them(picture: Picture) -> None:
 
 
 def test_variables_are_written_into_what_reads_them(picture: Picture) -> None:
-    assert not [text for text in picture.texts if "Identity" in text or "kernel" in text]
-    assert picture.texts.count("MatMul [4,4]") == 3
+    assert not [text for text in picture.strings if "Identity" in text or "kernel" in text]
+    assert picture.strings.count("MatMul [4,4]") == 3
 
 
 def test_a_chain_is_a_straight_line_and_halves_stand_beside_its_middle() -> None:
@@ -111,7 +111,7 @@ def test_a_chain_is_a_straight_line_and_halves_stand_beside_its_middle() -> None
 
 
 def test_a_long_name_says_that_it_was_cut(picture: Picture) -> None:
-    assert "…" + "everything_that_was_made_on_the_way_from_the_inputs"[-39:] in picture.texts
+    assert "…" + "everything_that_was_made_on_the_way_from_the_inputs"[-39:] in picture.strings
 
 
 def test_a_variable_that_nobody_reads_is_no_end() -> None:
@@ -119,13 +119,13 @@ def test_a_variable_that_nobody_reads_is_no_end() -> None:
     with graph.as_default():
         tf.get_variable("unread", [2])
         tf.exp(tf.placeholder(tf.float32, [2]), name="y")
-    assert not [text for text in Picture(graph).texts if "unread" in text]
+    assert not [text for text in Picture(graph).strings if "unread" in text]
 
 
-def test_texts_fit_into_their_boxes(browser: Any, picture: Picture) -> None:
+def test_strings_fit_into_their_boxes(browser: Any, picture: Picture) -> None:
     page = browser.new_page()
     page.set_content(picture.html)
     overhang = page.evaluate(OVERHANG)
     page.close()
-    assert len(overhang) == len(picture.texts) == 2 * len(picture.boxes)
+    assert len(overhang) == len(picture.strings) == 2 * len(picture.boxes)
     assert np.max(overhang) <= 0

@@ -67,20 +67,22 @@ def test_a_profile_is_a_file_of_tensorboards(target: str, tmp_path: Path) -> Non
     assert path.name.endswith(".xplane.pb")
     (plane,) = XSpace.FromString(path.read_bytes()).planes
     assert plane.name == "/host:CPU"  # the plane whose operations the plugin lists
-    told: dict[str, list[float]] = {}
+    reported: dict[str, list[float]] = {}
     for line in plane.lines:
         assert 0 <= line.timestamp_ns < 60e9  # the plugin counts picoseconds in 64 bits
         ends = [e.offset_ps + e.duration_ps for e in line.events]
         assert line.duration_ps == max(ends) and min(e.offset_ps for e in line.events) == 0
         for event in line.events:
             name = plane.event_metadata[event.metadata_id].name
-            told.setdefault(name, []).append(event.duration_ps * 1e-12)
+            reported.setdefault(name, []).append(event.duration_ps * 1e-12)
             if name == "product:MatMul":
                 assert event.stats[0].str_value.split(", ")[0] == "x"
                 assert plane.stat_metadata[event.stats[0].metadata_id].name == "inputs"
     times = {o.name: o.seconds for o in found.operations}
     for name in ("product:MatMul", "hidden:Relu", "y:Sum"):
-        assert len(told[name]) == 3 and min(told[name]) == pytest.approx(times[name.split(":")[0]])
+        assert len(reported[name]) == 3 and min(reported[name]) == pytest.approx(
+            times[name.split(":")[0]]
+        )
     again = tf.timeline.profile(session_of(graph, target), y, {x: np.ones((64, 300))}, runs=1)
     assert again.save_tensorboard(str(tmp_path), "first") == str(path)
     (plane,) = XSpace.FromString(path.read_bytes()).planes
@@ -123,7 +125,7 @@ def test_a_profile_needs_a_run() -> None:
         tf.timeline.profile(session_of(graph, ""), y, {x: np.ones((1, 300))}, runs=0)
 
 
-def test_steps_of_c_are_told_in_their_order() -> None:
+def test_steps_of_c_are_reported_in_their_order() -> None:
     graph, x, y = net()
     found = tf.timeline.profile(session_of(graph, "cinfer"), y, {x: np.ones((1, 300))}, runs=20)
     times = [n for run in found.runs for n in run.dev_stats[0].node_stats]
@@ -131,7 +133,7 @@ def test_steps_of_c_are_told_in_their_order() -> None:
     assert starts == sorted(starts) and len({n.node_name for n in times}) > 1
 
 
-def test_more_steps_are_noted_than_there_was_room_for() -> None:
+def test_more_steps_are_noted_than_there_was_capacity_for() -> None:
     with tf.Graph().as_default() as graph:
         x = y = tf.placeholder(tf.float32, [4, 4])
         for _ in range(600):
@@ -193,8 +195,8 @@ def test_the_table_has_every_node_beside_its_limit(
     limits.main()
     text = capsys.readouterr().out
     assert "One core: 1 GFLOP/s, L1 1 GB/s, DRAM 0 GB/s." in text
-    product = next(line for line in text.splitlines() if "product" in line)
-    assert "hidden" in product and "FMA" in product  # they run as one
+    multiplied = next(line for line in text.splitlines() if "product" in line)
+    assert "hidden" in multiplied and "FMA" in multiplied  # they run as one
     assert "| all |" in text
     events = json.loads(trace.read_text())["traceEvents"]
     names = {e["args"]["name"] for e in events if e["ph"] == "X"}

@@ -143,8 +143,10 @@ def differences(a: Array, b: Array) -> str:
         far = (a != b) & ~((a != a) & (b != b))
         if a.dtype.kind == "f":
             far &= ~np.isclose(a, b, 1e-5, 1e-7, equal_nan=True)
-    places = np.argwhere(far)[:4]
-    return "\n".join(f"{tuple(map(int, p))}: {a[tuple(p)]!r} and {b[tuple(p)]!r}" for p in places)
+    positions = np.argwhere(far)[:4]
+    return "\n".join(
+        f"{tuple(map(int, p))}: {a[tuple(p)]!r} and {b[tuple(p)]!r}" for p in positions
+    )
 
 
 def small(inputs: list[Array]) -> str:

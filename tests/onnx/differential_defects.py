@@ -56,7 +56,7 @@ def _no_axes(call: Call, inputs: list[Array]) -> bool:
     return len(inputs) > 1 and inputs[1].size == 0
 
 
-def _product_overflows(call: Call, inputs: list[Array]) -> bool:
+def _matmul_overflows(call: Call, inputs: list[Array]) -> bool:
     x = inputs[0]
     with np.errstate(over="ignore"):
         size = np.prod(np.maximum(np.abs(x.astype(np.float64)), 1))
@@ -118,7 +118,7 @@ TABLE = (
     ("float64 is computed in float32, as stash_type allows", _of("float64"), "GroupNormalization"),
     ("wrapping around one element is refused", lambda call, inputs: call.attrs["mode"] == "wrap",
      "Pad"),
-    ("integers that overflow do not wrap", _product_overflows, "ReduceProd"),
+    ("integers that overflow do not wrap", _matmul_overflows, "ReduceProd"),
     ("a last part of nothing is refused", _last_part_is_empty, "Split"),
     ("constants are float32", _of("float64"), "Gelu"),
     ("the bias is cast to the integers by the standard's body", lambda call, inputs:

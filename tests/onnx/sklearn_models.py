@@ -164,10 +164,10 @@ def mixed_columns() -> Fitted:
     ]
     options = {id(estimator): {"zipmap": False}}
     model = to_onnx(estimator, initial_types=kinds, target_opset=TARGET, options=options)
-    texts = np.empty((len(words[1::2]), 1), object)
-    texts[:, 0] = [w.encode() for w in words[1::2, 0].tolist()]
+    strings = np.empty((len(words[1::2]), 1), object)
+    strings[:, 0] = [w.encode() for w in words[1::2, 0].tolist()]
     feeds = {
-        "words": texts,
+        "words": strings,
         "grades": np.ascontiguousarray(grades[1::2]),
         "numbers": np.ascontiguousarray(numbers[1::2]),
     }

@@ -39,16 +39,16 @@ def both(made: onnx.ModelProto, target: str, **feeds: Any) -> tuple[Any, Any]:
 
 @ENGINES
 @pytest.mark.parametrize("scale", [1.5, 2.2, 0.7, 1.3])
-@pytest.mark.parametrize("places", ["half_pixel", "half_pixel_symmetric", "asymmetric"])
+@pytest.mark.parametrize("positions", ["half_pixel", "half_pixel_symmetric", "asymmetric"])
 @pytest.mark.parametrize("nearest", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
 def test_nearest_pixels_are_those_of_onnx_runtime(
-    nearest: str, places: str, scale: float, target: str
+    nearest: str, positions: str, scale: float, target: str
 ) -> None:
     made = model(
         *("Resize", ["", "scales"], 19),
         mode="nearest",
         nearest_mode=nearest,
-        coordinate_transformation_mode=places,
+        coordinate_transformation_mode=positions,
     )
     x = np.arange(5, dtype=np.float32).reshape(1, 1, 5)
     y, expected = both(made, target, x=x, scales=np.asarray([1, 1, scale], np.float32))
@@ -69,7 +69,7 @@ def test_a_window_that_ends_outside_is_one_where_sizes_are_rounded_up(
 
 
 @ENGINES
-def test_a_window_without_a_place_is_refused(target: str) -> None:
+def test_a_window_without_a_position_is_refused(target: str) -> None:
     made = model("MaxPool", [], 22, kernel_shape=[4], strides=[2], ceil_mode=1)
     with pytest.raises(Exception, match="a window of 4 does not fit axis 2 of size 2 padded by 0"):
         tfonnx.load(made, target).signature("predict")(x=np.ones((1, 1, 2), np.float32))

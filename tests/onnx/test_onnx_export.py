@@ -100,7 +100,7 @@ def test_variables_that_are_only_read_are_initializers() -> None:
         np.testing.assert_allclose(found, session.run(logits, {x: feed}), rtol=1e-4, atol=1e-5)
 
 
-def test_places_that_a_run_checks_are_the_same() -> None:
+def test_positions_that_a_run_checks_are_the_same() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [None, 3], name="x")
         i = tf.placeholder(tf.int32, [None], name="i")
@@ -180,7 +180,7 @@ def test_types_that_an_operator_lacks_are_computed_wider() -> None:
             np.testing.assert_array_equal(found[key], session.run(tensor, {x: feed}))
 
 
-def test_integers_and_truths_are_written_as_texts() -> None:
+def test_integers_and_truths_are_written_as_strings() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         inputs = {
             kind: tf.placeholder(kind, [4], name=kind)
@@ -198,7 +198,7 @@ def test_integers_and_truths_are_written_as_texts() -> None:
             assert found[f"{kind}_text"].tolist() == expected
 
 
-def test_texts_in_a_form_that_onnx_does_not_write_are_refused() -> None:
+def test_strings_in_a_form_that_onnx_does_not_write_are_refused() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [2], name="x")
         n = tf.placeholder(tf.int32, [2], name="n")
@@ -315,11 +315,11 @@ def test_what_has_no_known_rank_is_named() -> None:
             tfonnx.export(None, session, {"x": x, "free": free}, outputs, [step])
         for what in ("output 'row'", "input 'free'", "variable 'v'"):
             assert f"{what} has an unknown rank" in str(caught.value)
-        said = tfonnx.export(None, session, {"x": x}, {"row": tf.ensure_shape(row, [None])})
-        assert in_onnxruntime(said, {"x": DATA})["row"].tolist() == DATA[0].tolist()
+        reported = tfonnx.export(None, session, {"x": x}, {"row": tf.ensure_shape(row, [None])})
+        assert in_onnxruntime(reported, {"x": DATA})["row"].tolist() == DATA[0].tolist()
         row.set_shape([None])
-        said = tfonnx.export(None, session, {"x": x}, {"row": row})
-        assert in_onnxruntime(said, {"x": DATA})["row"].tolist() == DATA[0].tolist()
+        reported = tfonnx.export(None, session, {"x": x}, {"row": row})
+        assert in_onnxruntime(reported, {"x": DATA})["row"].tolist() == DATA[0].tolist()
 
 
 def test_ranks_of_frames_and_of_attentions_past_are_known_behind_an_import() -> None:

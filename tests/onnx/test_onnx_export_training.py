@@ -396,16 +396,16 @@ def alone(
     with tf.Graph().as_default(), tf.Session(target) as session:
         read = tfonnx.import_model(source, trainable=True)
         y = read.outputs["y"]
-        wanted = {k: v for k, v in read.inputs.items() if v.dtype.is_floating}
-        wanted |= {v.op.name: v for v in tf.trainable_variables()}
+        expected_values = {k: v for k, v in read.inputs.items() if v.dtype.is_floating}
+        expected_values |= {v.op.name: v for v in tf.trainable_variables()}
         session.run(tf.global_variables_initializer())
         at = {read.inputs[k]: v for k, v in case.feeds.items()}
         slope = values(*session.run(y, at).shape, seed=8)
         dy = tf.placeholder(tf.float32, [None] * slope.ndim if unknown else slope.shape)
-        made = tf.gradients(y, list(wanted.values()), [dy])
+        made = tf.gradients(y, list(expected_values.values()), [dy])
         outputs = {
             f"d_{k}": tf.convert_to_tensor(g)
-            for k, g in zip(wanted, made, strict=True)
+            for k, g in zip(expected_values, made, strict=True)
             if g is not None
         }
         model = tfonnx.export(None, session, {**read.inputs, "dy": dy}, outputs)

@@ -91,7 +91,7 @@ def test_a_node_without_a_bias_takes_the_activation_behind_it(
     np.testing.assert_allclose(run(made, target, x=x)["y"], expected, rtol=1e-4, atol=1e-5)
 
 
-TURNED: list[dict[str, Any]] = [
+TRANSPOSED: list[dict[str, Any]] = [
     {"output_shape": [3, 1]},
     {"output_shape": [7, 5], "strides": [3, 2], "auto_pad": "SAME_LOWER"},
     {"strides": [3, 3], "auto_pad": "SAME_LOWER"},
@@ -102,7 +102,7 @@ TURNED: list[dict[str, Any]] = [
 
 
 @ENGINES
-@pytest.mark.parametrize("attributes", TURNED)
+@pytest.mark.parametrize("attributes", TRANSPOSED)
 @pytest.mark.parametrize("shape", [[1, 2, 3, 2], ["batch", 2, None, "width"], None])
 def test_the_shape_of_a_transposed_convolution_is_what_runs(
     target: str, shape: list[Any] | None, attributes: dict[str, Any]

@@ -28,7 +28,7 @@ FLOATS = (np.float32, np.float64)
 X = np.array([[1.0, -2.0, 3.5], [0.0, 4.0, -1.0], [2.0, 2.0, 0.0], [-3.0, 1.5, 1.0]])
 
 
-def texts(*values: str) -> np.ndarray:
+def strings(*values: str) -> np.ndarray:
     return np.array([v.encode() for v in values], object)
 
 
@@ -172,7 +172,7 @@ def test_gaps_and_marks_are_filled_by_column_or_all_alike(engine: str) -> None:
 def test_columns_are_taken_out_by_number(kind: Any, engine: str) -> None:
     x = np.arange(6).reshape(2, 3).astype(kind)
     if kind is object:
-        x = texts(*"abcdef").reshape(2, 3)
+        x = strings(*"abcdef").reshape(2, 3)
     at = np.array([[2, 0, 2, 1]])
     model = model_of("ArrayFeatureExtractor", [x, at], {}, result=KINDS[x.dtype])
     same(ours(model, [x, at], engine)[0], x[:, at[0]])
@@ -199,7 +199,7 @@ ARRAYS = {"strings": object, "int64s": np.int64, "floats": np.float32}
 
 
 def typed(kind: str, values: list[Any]) -> np.ndarray:
-    return texts(*values) if kind == "strings" else np.array(values, ARRAYS[kind])
+    return strings(*values) if kind == "strings" else np.array(values, ARRAYS[kind])
 
 
 @pytest.mark.parametrize("values", LISTS)
@@ -222,10 +222,10 @@ def test_a_label_encoder_maps_every_type_to_every_other(keys: str, values: str) 
 @pytest.mark.parametrize("values", [np.int16, np.int32, np.float64, object])
 @BOTH
 def test_a_label_encoder_of_tensors_knows_its_default(keys: Any, values: Any, engine: str) -> None:
-    known = texts("x", "y") if keys is object else np.array([3, 1], keys)
-    given = texts("p", "q") if values is object else np.array([30, 10], values)
-    other = texts("z") if values is object else np.array([-7], values)
-    x = texts("y", "?", "x") if keys is object else np.array([1, 9, 3], keys)
+    known = strings("x", "y") if keys is object else np.array([3, 1], keys)
+    given = strings("p", "q") if values is object else np.array([30, 10], values)
+    other = strings("z") if values is object else np.array([-7], values)
+    x = strings("y", "?", "x") if keys is object else np.array([1, 9, 3], keys)
     for default in (other, None):
         attrs = {
             f"{name}_tensor": helper.make_tensor(name, KINDS[v.dtype], v.shape, v)
@@ -234,9 +234,13 @@ def test_a_label_encoder_of_tensors_knows_its_default(keys: Any, values: Any, en
         }
         model = model_of("LabelEncoder", [x], attrs, version=4, result=KINDS[given.dtype])
         plain = {"O": b"_Unused", "f": -0.0}.get(given.dtype.kind, -1)
-        wanted = plain if default is None else default[0]
+        expected_values = plain if default is None else default[0]
         found = ours(model, [x], engine)[0]
-        assert found.dtype == given.dtype and found.tolist() == [given[1], wanted, given[0]]
+        assert found.dtype == given.dtype and found.tolist() == [
+            given[1],
+            expected_values,
+            given[0],
+        ]
 
 
 @BOTH
@@ -250,25 +254,25 @@ def test_a_key_that_is_nan_is_found(engine: str) -> None:
 
 @BOTH
 def test_the_oldest_label_encoder_and_category_mappers_go_both_ways(engine: str) -> None:
-    words, places = texts("b", "?", "a"), np.array([1, 7, 0])
+    words, positions = strings("b", "?", "a"), np.array([1, 7, 0])
     old = {"classes_strings": ["a", "b"], "default_string": "none", "default_int64": -9}
     new = {"cats_strings": ["a", "b"], "cats_int64s": [0, 1], **old}
     del new["classes_strings"]
     for op, attrs in (("LabelEncoder", old), ("CategoryMapper", new)):
         model = model_of(op, [words], attrs, version=1, result=TensorProto.INT64)
         assert ours(model, [words], engine)[0].tolist() == [1, -9, 0]
-        model = model_of(op, [places], attrs, version=1, result=TensorProto.STRING)
-        assert ours(model, [places], engine)[0].tolist() == [b"b", b"none", b"a"]
+        model = model_of(op, [positions], attrs, version=1, result=TensorProto.STRING)
+        assert ours(model, [positions], engine)[0].tolist() == [b"b", b"none", b"a"]
 
 
 @settings(max_examples=30, deadline=None)
 @given(
     keys=st.lists(st.text(max_size=3), min_size=1, max_size=40, unique=True),
-    asked=st.lists(st.text(max_size=3), max_size=20),
+    requested=st.lists(st.text(max_size=3), max_size=20),
     rank=st.integers(1, 3),
 )
-def test_any_words_are_found(keys: list[str], asked: list[str], rank: int) -> None:
-    x = texts(*asked, *keys[::2]).reshape([1] * (rank - 1) + [-1])
+def test_any_words_are_found(keys: list[str], requested: list[str], rank: int) -> None:
+    x = strings(*requested, *keys[::2]).reshape([1] * (rank - 1) + [-1])
     attrs = {"keys_strings": keys, "values_int64s": list(range(len(keys))), "default_int64": -1}
     model = model_of("LabelEncoder", [x], attrs, version=2, result=TensorProto.INT64)
     known = {k.encode(): i for i, k in enumerate(keys)}
@@ -282,7 +286,7 @@ def test_one_hot_vectors_of_every_type(kind: Any) -> None:
     x = np.array([[1, 3], [7, 0]]).astype(kind)
     attrs: dict[str, Any] = {"cats_int64s": [3, 0, 1]}
     if kind is object:
-        x = texts("a", "c", "?", "ä").reshape(2, 2)
+        x = strings("a", "c", "?", "ä").reshape(2, 2)
         attrs = {"cats_strings": ["c", "ä", "a"]}
     model = model_of("OneHotEncoder", [x], attrs)
     for engine in NAMES:
@@ -332,8 +336,8 @@ def of_map(model: onnx.ModelProto, keys: np.ndarray, values: np.ndarray, engine:
 def test_a_map_becomes_one_row_by_its_vocabulary(keys: int, value: Any, engine: str) -> None:
     named = keys == TensorProto.STRING
     words = {"string_vocabulary": ["b", "x", "a"]} if named else {"int64_vocabulary": [2, 9, 1]}
-    given = texts("a", "b", "c") if named else np.array([1, 2, 3])
-    values = texts("one", "two", "three") if value is object else np.array([1, 2, 3], value)
+    given = strings("a", "b", "c") if named else np.array([1, 2, 3])
+    values = strings("one", "two", "three") if value is object else np.array([1, 2, 3], value)
     model = map_model("DictVectorizer", keys, KINDS[np.dtype(value)], words)
     found = of_map(model, given, values, engine)
     assert found.tolist() == [[values[1], b"" if value is object else 0, values[0]]]
@@ -341,7 +345,7 @@ def test_a_map_becomes_one_row_by_its_vocabulary(keys: int, value: Any, engine: 
 
 
 @BOTH
-def test_the_values_of_a_map_by_ascending_key_or_by_key_as_place(engine: str) -> None:
+def test_the_values_of_a_map_by_ascending_key_or_by_key_as_position(engine: str) -> None:
     keys, values = np.array([4, 1, 2]), np.array([0.5, 1.5, 2.5], np.float32)
     number, word = TensorProto.FLOAT, TensorProto.STRING
     dense = map_model("CastMap", TensorProto.INT64, number, {"cast_to": "TO_FLOAT"})
@@ -350,15 +354,15 @@ def test_the_values_of_a_map_by_ascending_key_or_by_key_as_place(engine: str) ->
     found = of_map(map_model("CastMap", TensorProto.INT64, number, sparse), keys, values, engine)
     assert found.dtype == np.int64 and found.tolist() == [[0, 1, 2, 0, 0, 0]]
     from_text = map_model("CastMap", TensorProto.INT64, word, {"cast_to": "TO_FLOAT"})
-    assert of_map(from_text, keys, texts("3", "1.5", "-2"), engine).tolist() == [[1.5, -2, 3]]
+    assert of_map(from_text, keys, strings("3", "1.5", "-2"), engine).tolist() == [[1.5, -2, 3]]
     to_text = map_model("CastMap", TensorProto.INT64, number, {"cast_to": "TO_STRING"})
     found = of_map(to_text, keys, values, engine)
     assert found.tolist() == [[b"1.500000", b"2.500000", b"0.500000"]]
     as_text = map_model("CastMap", TensorProto.INT64, word, {**sparse, "cast_to": "TO_STRING"})
-    found = of_map(as_text, keys, texts("four", "one", "two"), engine)
+    found = of_map(as_text, keys, strings("four", "one", "two"), engine)
     assert found.tolist() == [[b"", b"one", b"two", b"", b"four", b""]]
     with pytest.raises(errors.InvalidArgumentError):
-        of_map(as_text, np.array([6, 1, 2]), texts("a", "b", "c"), engine)
+        of_map(as_text, np.array([6, 1, 2]), strings("a", "b", "c"), engine)
 
 
 # ---- linear models and support vectors ----
@@ -544,8 +548,8 @@ def test_a_few_bytes_never_ask_for_much() -> None:
         tf.onnx.import_model(model)
 
 
-def test_texts_where_numbers_are_expected_are_refused() -> None:
-    x = texts("a", "b").reshape(1, 2)
+def test_strings_where_numbers_are_expected_are_refused() -> None:
+    x = strings("a", "b").reshape(1, 2)
     for op, attrs in (("Scaler", {"scale": [1.0]}), ("SVMRegressor", {"coefficients": [1.0, 2.0]})):
         with pytest.raises(errors.InvalidArgumentError, match="X is string, expected numbers"):
             tf.onnx.import_model(model_of(op, [x], attrs))

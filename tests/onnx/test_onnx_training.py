@@ -101,9 +101,9 @@ def test_a_step_of_an_optimizer_is_that_of_its_formula(
         for i in range(len(shapes))
     ]
     expected = [step[k] for k in range(kinds - 1) for step in steps]
-    for y, wanted in zip(found, expected, strict=True):
+    for y, expected_values in zip(found, expected, strict=True):
         assert y.dtype == dtype
-        np.testing.assert_allclose(y, wanted, rtol=1e-5 if dtype == "float32" else 1e-7)
+        np.testing.assert_allclose(y, expected_values, rtol=1e-5 if dtype == "float32" else 1e-7)
 
 
 X, T = np.float32([1, 2]), np.array(1)

@@ -39,7 +39,7 @@ def run(op: str, arrays: list[Any], target: str, outputs: int = 1, **attrs: Any)
     return [found[f"y{k}"] for k in range(outputs)]
 
 
-def texts(values: Any) -> np.ndarray:
+def strings(values: Any) -> np.ndarray:
     made = np.array([str(v).encode() for v in np.ravel(values)], object)
     return made.reshape(np.shape(values))
 
@@ -116,7 +116,7 @@ def test_rms_normalization_has_the_type_of_its_scale(target: str, kind: str, sca
 
 @ENGINES
 @pytest.mark.parametrize("kind", FLOAT8)
-def test_float8_is_asked_for_nan_and_infinity(target: str, kind: str) -> None:
+def test_float8_is_checked_for_nan_and_infinity(target: str, kind: str) -> None:
     every = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, kind))
     wide = every.astype(np.float32)
     np.testing.assert_array_equal(run("IsNaN", [every], target)[0], np.isnan(wide))
@@ -132,7 +132,7 @@ def test_center_crop_pad_takes_a_shape_of_int32(target: str) -> None:
 
 @ENGINES
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i1", "i4", "i8", "u2", "bool"])
-def test_numbers_are_read_from_texts(target: str, kind: str) -> None:
+def test_numbers_are_read_from_strings(target: str, kind: str) -> None:
     given = np.array([b"0", b"1", b"3.5", b" 1e2 ", b"+7"], object)
     if kind[0] in "iu":
         given[2:4] = [b"-0", b" 100"]
@@ -144,7 +144,7 @@ def test_numbers_are_read_from_texts(target: str, kind: str) -> None:
 
 
 @ENGINES
-def test_texts_of_what_is_no_number_are_read_or_refused(target: str) -> None:
+def test_strings_of_what_is_no_number_are_read_or_refused(target: str) -> None:
     given = np.array([b"NaN", b"-INF", b"inf"], object)
     found = run("Cast", [given], target, to=TensorProto.FLOAT)[0]
     np.testing.assert_array_equal(found, np.float32([np.nan, -np.inf, np.inf]))
@@ -153,7 +153,7 @@ def test_texts_of_what_is_no_number_are_read_or_refused(target: str) -> None:
 
 
 @ENGINES
-def test_integers_in_texts_are_read_exactly(target: str) -> None:
+def test_integers_in_strings_are_read_exactly(target: str) -> None:
     given = np.array([b"9007199254740993", b"-9223372036854775808"], object)
     found = run("Cast", [given], target, to=TensorProto.INT64)[0]
     np.testing.assert_array_equal(found, [2**53 + 1, -(2**63)])
@@ -197,14 +197,14 @@ def test_floats_are_written_plainly(target: str, value: float, word: str) -> Non
 def test_numbers_are_written_plainly(target: str, kind: str) -> None:
     dtype = np.dtype(getattr(ml_dtypes, kind, None) or kind)
     given = np.array([0, 1, 2, 3 if kind[0] == "u" else -2]).astype(dtype)
-    (found,) = run("CastLike", [given, texts(np.zeros(1))], target)
+    (found,) = run("CastLike", [given, strings(np.zeros(1))], target)
     as_python = bool if kind == "bool" else float if "float" in kind else int
     assert [t.decode() for t in found] == [str(as_python(v)) for v in given]
 
 
 @ENGINES
 @pytest.mark.parametrize("kind", FLOAT8)
-def test_a_product_of_float8_is_rounded_once(target: str, kind: str) -> None:
+def test_a_matmul_of_float8_is_rounded_once(target: str, kind: str) -> None:
     small = getattr(ml_dtypes, kind)
     a, b = (RNG.normal(size=s).astype(small) for s in ((2, 3, 4), (4, 5)))
     rows, columns = RNG.uniform(0.5, 2, 3), RNG.uniform(0.5, 2, 5)
@@ -225,7 +225,7 @@ def test_a_product_of_float8_is_rounded_once(target: str, kind: str) -> None:
 def elements(kind: str, shape: tuple[int, ...]) -> np.ndarray:
     numbers = np.arange(np.prod(shape)).reshape(shape)
     if kind == "text":
-        return texts(numbers)
+        return strings(numbers)
     if kind == "bool":
         return np.asarray(numbers % 3 == 0)
     return (numbers + 2j * numbers).astype(kind) if kind[0] == "c" else numbers.astype(kind)
@@ -271,12 +271,12 @@ def test_col2im_adds_integers_as_integers_are_added(target: str, kind: str) -> N
     want = np.zeros((3, 3), kind)
     for part in range(4):
         for at in range(4):
-            place = np.s_[at // 2 + part // 2, at % 2 + part % 2]
-            want[place] = np.add(want[place][None], x[0, part, at])[0]  # arrays wrap silently
+            position = np.s_[at // 2 + part // 2, at % 2 + part % 2]
+            want[position] = np.add(want[position][None], x[0, part, at])[0]  # arrays wrap silently
     np.testing.assert_array_equal(y[0, 0], want)
 
 
-def test_numbers_read_from_texts_leave_as_a_cast() -> None:
+def test_numbers_read_from_strings_leave_as_a_cast() -> None:
     graph = helper.make_graph(
         [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)],
         "test",
@@ -290,7 +290,7 @@ def test_numbers_read_from_texts_leave_as_a_cast() -> None:
 
 
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint16", "float32", "float64"])
-def test_numbers_written_as_texts_leave_as_a_cast(kind: str) -> None:
+def test_numbers_written_as_strings_leave_as_a_cast(kind: str) -> None:
     ort = pytest.importorskip("onnxruntime")
     given = np.array([0, 1, 2.5, 100], np.float64).astype(kind)
     graph = helper.make_graph(

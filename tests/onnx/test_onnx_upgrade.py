@@ -514,7 +514,7 @@ def test_gemm_broadcast():
 
 def test_half_pixel_for_nearest_neighbours():
     x = f32(4)
-    for mode, places in (
+    for mode, positions in (
         ("floor", np.floor((np.arange(6) + 0.5) / 1.5)),
         ("round_prefer_floor", np.ceil((np.arange(6) + 0.5) / 1.5 - 0.5)),
     ):
@@ -523,7 +523,7 @@ def test_half_pixel_for_nearest_neighbours():
             ' y0 = Resize<coordinate_transformation_mode="tf_half_pixel_for_nn",'
             f' nearest_mode="{mode}">(x0, roi, s)'
         )
-        check(11, body, [x], [x[np.clip(places, 0, 3).astype(int)]])
+        check(11, body, [x], [x[np.clip(positions, 0, 3).astype(int)]])
 
 
 def mean_variance(x, axes):

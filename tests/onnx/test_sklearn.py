@@ -46,8 +46,8 @@ def predicted(model: onnx.ModelProto, feeds: dict[str, Any], engine: str) -> lis
 def check(found: list[Any], expected: list[Any]) -> None:
     """Labels equal, probabilities near."""
     np.testing.assert_array_equal(found[0], expected[0])
-    for scores, wanted in zip(found[1:], expected[1:], strict=False):
-        np.testing.assert_allclose(scores, wanted, rtol=0, atol=PROBABILITY)
+    for scores, expected_values in zip(found[1:], expected[1:], strict=False):
+        np.testing.assert_allclose(scores, expected_values, rtol=0, atol=PROBABILITY)
 
 
 @BOTH

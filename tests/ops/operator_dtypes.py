@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import engines
-import hostile_nodes
 import numpy as np
-from hostile_nodes import Node
+import untrusted_nodes
+from untrusted_nodes import Node
 
 from graphio.schema import dtypes, operators, small_types
 from graphio.support import errors
@@ -29,7 +29,7 @@ def nodes(rows: int) -> Iterator[tuple[str, str, Node]]:
         The name of the type variable, that of the element type, and the node.
     """
     seen: dict[tuple[str, str], int] = {}
-    for node in hostile_nodes.right():
+    for node in untrusted_nodes.right():
         key = (node.domain, node.op)
         seen[key] = seen.get(key, 0) + 1
         if seen[key] <= rows:
@@ -41,13 +41,13 @@ def _retyped(node: Node) -> Iterator[tuple[str, str, Node]]:
     kinds = [_type_of(declared.inputs, i) for i in range(len(node.inputs))]
     results = [_type_of(declared.outputs, k) for k in range(len(node.outputs))]
     for variable in dict.fromkeys(kinds):
-        places = [i for i, kind in enumerate(kinds) if kind == variable]
-        if not any(isinstance(node.inputs[i], np.ndarray) for i in places):
+        positions = [i for i, kind in enumerate(kinds) if kind == variable]
+        if not any(isinstance(node.inputs[i], np.ndarray) for i in positions):
             continue
         for row in dtypes.TABLE:
             kind = small_types.numpy_dtype(row)
             inputs = tuple(
-                converted(x, row) if i in places and isinstance(x, np.ndarray) else x
+                converted(x, row) if i in positions and isinstance(x, np.ndarray) else x
                 for i, x in enumerate(node.inputs)
             )
             outputs = tuple(

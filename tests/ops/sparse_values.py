@@ -11,27 +11,27 @@ from hypothesis import strategies as st
 class Sparse:
     """Indices, values and shape; dense() sums values of equal indices."""
 
-    def __init__(self, shape: Any, places: Any, values: Any) -> None:
+    def __init__(self, shape: Any, positions: Any, values: Any) -> None:
         self.shape = tuple(shape)
         self.values = np.asarray(values, np.float64)
-        self.places = np.asarray(places, np.int64).reshape(len(self.values), len(self.shape))
+        self.positions = np.asarray(positions, np.int64).reshape(len(self.values), len(self.shape))
 
     @property
     def fed(self) -> tuple[Any, Any, Any]:
         """The value for a sparse placeholder."""
-        return self.places, self.values, np.asarray(self.shape, np.int64)
+        return self.positions, self.values, np.asarray(self.shape, np.int64)
 
     def dense(self) -> np.ndarray:
         if not self.shape:
             return np.asarray(self.values.sum())
         result = np.zeros(self.shape)
-        np.add.at(result, tuple(self.places.T), self.values)
+        np.add.at(result, tuple(self.positions.T), self.values)
         return result
 
     def stored(self) -> np.ndarray:
         """Where an element is stored."""
         mask = np.zeros(self.shape, bool)
-        mask[tuple(self.places.T)] = True
+        mask[tuple(self.positions.T)] = True
         return mask
 
 
@@ -53,8 +53,8 @@ def sparse(draw: Any, rank: int | None = None, ordered: bool = False) -> Sparse:
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=(n := draw(ranks)), max_size=n)))
     chosen = draw(st.lists(st.integers(0, int(np.prod(shape)) - 1), max_size=6, unique=True))
     numbers = sorted(chosen) if ordered else chosen
-    places = np.stack(np.unravel_index(np.asarray(numbers, np.int64), shape), 1)
+    positions = np.stack(np.unravel_index(np.asarray(numbers, np.int64), shape), 1)
     values = draw(
         st.lists(st.sampled_from([-3, -2, -1, 1, 2, 3]), min_size=len(chosen), max_size=len(chosen))
     )
-    return Sparse(shape, places, values)
+    return Sparse(shape, positions, values)

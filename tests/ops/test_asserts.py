@@ -48,9 +48,9 @@ def test_assert_fails_with_its_data_in_the_users_line(target: str) -> None:
         check = tf.Assert(p, ["x is", x, 3], name="check")
         assert isinstance(check, tf.Operation) and check.type == "Assert"
         runs(target, check, {p: True, x: [1]})
-        said = message(target, check, {p: False, x: [1, 2.5, 3, 4]})
-    assert said.startswith("Assert 'check' (test_asserts.py:")
-    assert said.endswith("): assertion failed: [x is] [1 2.5 3...] [3]")
+        reported = message(target, check, {p: False, x: [1, 2.5, 3, 4]})
+    assert reported.startswith("Assert 'check' (test_asserts.py:")
+    assert reported.endswith("): assertion failed: [x is] [1 2.5 3...] [3]")
 
 
 @TARGETS
@@ -192,9 +192,9 @@ def test_a_comparison_is_made_in_the_run(
         check = function(x, y, message="must be")
         runs(target, check, {x: good[0], y: good[1]})
         runs(target, check, {x: [], y: []})
-        said = message(target, check, {x: bad[0], y: bad[1]})
+        reported = message(target, check, {x: bad[0], y: bad[1]})
     shown = [" ".join(map(str, v)) for v in bad]
-    assert said.endswith(
+    assert reported.endswith(
         f"assertion failed: [must be] [Condition x {sign} y did not hold element-wise:] "
         f"[x (x:0) = ] [{shown[0]}] [y (y:0) = ] [{shown[1]}]"
     )
@@ -219,8 +219,10 @@ def test_a_sign_is_asserted(
         x = tf.placeholder(tf.int32, [None], name="x")
         check = function(x)
         runs(target, check, {x: good})
-        said = message(target, check, {x: bad})
-        assert f"[Condition x {sign} 0 did not hold element-wise:] [x (x:0) = ] [{bad[0]}" in said
+        reported = message(target, check, {x: bad})
+        assert (
+            f"[Condition x {sign} 0 did not hold element-wise:] [x (x:0) = ] [{bad[0]}" in reported
+        )
         function(good)
         with pytest.raises(INVALID, match=f"Condition x {sign} 0 did not hold"):
             function(bad)
@@ -260,8 +262,8 @@ def test_near_is_within_both_tolerances(target: str) -> None:
         runs(target, exact, {x: [100.00001, np.inf]})
         runs(target, loose, {x: [101.4, np.inf]})
         assert "[101.4 inf]" in message(target, exact, {x: [101.4, np.inf]})
-        said = message(target, loose, {x: [102, np.inf]})
-        assert "x and y not equal to tolerance rtol = 0.01, atol = 0.5" in said
+        reported = message(target, loose, {x: [102, np.inf]})
+        assert "x and y not equal to tolerance rtol = 0.01, atol = 0.5" in reported
         message(target, loose, {x: [np.nan, np.inf]})
         with pytest.raises(TypeError, match="expected a floating dtype"):
             tf.assert_near(1, 2)
@@ -295,8 +297,8 @@ def test_an_unknown_rank_is_checked_in_the_run(
         x = tf.placeholder(tf.float32)
         check = function(x, rank)
         runs(target, check, {x: np.zeros(good)})
-        said = message(target, check, {x: np.zeros(bad)})
-        assert "must have rank" in said and "[Received shape: ]" in said
+        reported = message(target, check, {x: np.zeros(bad)})
+        assert "must have rank" in reported and "[Received shape: ]" in reported
 
 
 @TARGETS

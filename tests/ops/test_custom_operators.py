@@ -63,9 +63,9 @@ def test_it_computes_and_differentiates(engine: str) -> None:
     (gradient,) = tf.gradients(tf.reduce_sum(y), [x])
     assert y.op.name == "squash" and y.op.type == "ScaledTanh" and y.shape.as_list() == [None, 3]
     got, slope = run(engine, [y, gradient], {x: X})
-    wanted = np.tanh(2.0 * X.astype(np.float64))
-    np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(slope, 2.0 * (1.0 - wanted**2), rtol=1e-5, atol=1e-6)
+    expected = np.tanh(2.0 * X.astype(np.float64))
+    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(slope, 2.0 * (1.0 - expected**2), rtol=1e-5, atol=1e-6)
 
 
 @engines.BOTH
@@ -159,7 +159,7 @@ def test_what_a_kernel_raised_is_the_cause(engine: str) -> None:
     assert isinstance(found.value.__cause__, KeyError)
 
 
-def test_what_is_wrong_with_a_declaration_is_said_at_once() -> None:
+def test_what_is_wrong_with_a_declaration_is_reported_at_once() -> None:
     with pytest.raises(ValueError) as found:
         tf.register_operator(
             "com.example",
@@ -268,8 +268,8 @@ def test_a_library_serves_cinfer_without_a_kernel_in_python(library: Path, tmp_p
     cinfer = engines.module("cinfer")
     x = tf.placeholder(tf.float32, [None, 3])
     y = scaled(kernel=None, library=library)(x, scale=2.0)
-    wanted = np.tanh(2 * X)
-    np.testing.assert_allclose(run("cinfer", y, {x: X}), wanted, rtol=1e-6)
+    expected = np.tanh(2 * X)
+    np.testing.assert_allclose(run("cinfer", y, {x: X}), expected, rtol=1e-6)
     with pytest.raises(errors.UnimplementedError, match=r"com\.example ScaledTanh"):
         run("runtime", y, {x: X})
     with tf.Session("cinfer") as session:
@@ -279,7 +279,7 @@ def test_a_library_serves_cinfer_without_a_kernel_in_python(library: Path, tmp_p
         model = cinfer.load(tmp_path / "m.gio", operators=[library], threads=threads)
         large = np.tile(X, (4000, 1))
         np.testing.assert_allclose(
-            model.signature("run")(x=large)["y"], np.tile(wanted, (4000, 1)), rtol=1e-6
+            model.signature("run")(x=large)["y"], np.tile(expected, (4000, 1)), rtol=1e-6
         )
 
 
@@ -302,7 +302,7 @@ def test_an_attribute_of_another_kind_is_an_error_of_the_node(library: Path) -> 
         run("cinfer", made(x, name="mine"), {x: X})
 
 
-def test_what_is_no_library_of_operators_is_said(tmp_path: Path) -> None:
+def test_what_is_no_library_of_operators_is_reported(tmp_path: Path) -> None:
     cinfer = engines.module("cinfer")
     data, _ = engines.one_node("Abs", [X], {}, [np.float32], version=6)
     with pytest.raises(errors.NotFoundError, match="no shared library"):

@@ -326,9 +326,9 @@ def test_rows_of_sparse_tensors_are_mapped(target: str) -> None:
         none = tf.SparseTensor(np.zeros((0, 2), np.int64), tf.zeros([0]), [2, 3])
         assert session.run(tf.map_fn(tf.sparse_reduce_sum, none, tf.float32)).tolist() == [0, 0]
     whole = np.array([[1.0, 2], [3, 0], [0, 0], [0, 5]])
-    wanted = [whole, whole**2, whole, whole.sum(1), whole.sum(1) * [1, 2, 3, 4],
+    expected_values = [whole, whole**2, whole, whole.sum(1), whole.sum(1) * [1, 2, 3, 4],
               [6, 2, 4, 10], [2, 1, 1, 4]]  # fmt: skip
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(found, expected_values, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 

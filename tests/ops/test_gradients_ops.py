@@ -257,8 +257,8 @@ TIES = [
 def test_ties_go_where_tensorflow_sends_them(
     function: object, at: object, expected: object
 ) -> None:
-    for found, wanted in zip(gradient_of(function, *at), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for found, expected_values in zip(gradient_of(function, *at), expected, strict=True):
+        np.testing.assert_array_equal(found, expected_values)
 
 
 CUTS = {

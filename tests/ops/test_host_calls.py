@@ -45,10 +45,10 @@ def test_a_function_sees_arrays_and_gives_tensors(target: str) -> None:
 
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.placeholder(tf.float32, [None, 2])
-        total, said = tf.py_func(function, [x, 3, "yes"], [tf.float32, tf.string], name="call")
+        total, reported = tf.py_func(function, [x, 3, "yes"], [tf.float32, tf.string], name="call")
         assert total.shape.ndims is None and total.op.type == "PyFunc" and total.name == "call:0"
         total.set_shape([2])
-        results = session.run([total * 2.0, said], {x: [[1, 2], [3, 4]]})
+        results = session.run([total * 2.0, reported], {x: [[1, 2], [3, 4]]})
     assert results[0].tolist() == [8, 12] and results[1] == b"yes!"
     assert isinstance(seen[0], np.ndarray) and seen[0].dtype == np.float32
     assert isinstance(seen[1], np.int32) and seen[2] == b"yes"
@@ -324,7 +324,7 @@ def test_onnx_leaves_out_what_only_shows_and_refuses_a_function() -> None:
         model = tf.onnx.export(None, session, {"x": x}, {"y": y})
         assert {node.op_type for node in model.graph.node} <= {"Mul", "Identity"}
         z = tf.py_func(lambda a: a, [x], tf.float32)
-        with pytest.raises(tf.errors.UnimplementedError, match="function of Python's"):
+        with pytest.raises(tf.errors.UnimplementedError, match="a Python function cannot be part"):
             tf.onnx.export(None, session, {"x": x}, {"z": z})
 
 
@@ -337,7 +337,7 @@ def test_arrays_of_many_shapes_come_through_c() -> None:
     with tf.Graph().as_default(), tf.Session("cinfer") as session:
         y = tf.py_func(lambda: box[0], [], tf.float64)
         doubled = y + y
-        texts = tf.py_func(lambda: box[0], [], tf.string)
+        strings = tf.py_func(lambda: box[0], [], tf.string)
 
         shapes = numpy_strategies.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3)
 
@@ -347,7 +347,7 @@ def test_arrays_of_many_shapes_come_through_c() -> None:
             box[0] = np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
             np.testing.assert_array_equal(session.run(doubled), 2 * box[0])
             box[0] = np.full(shape, text, object)
-            found = np.asarray(session.run(texts), object)
+            found = np.asarray(session.run(strings), object)
             assert found.shape == shape and found.tolist() == box[0].tolist()
 
         check()
@@ -372,7 +372,7 @@ def test_print_shows_values_and_passes_its_input_and_gradient(target: str, capsy
 
 
 @TARGETS
-def test_print_shows_as_much_as_is_asked_for(target: str, capsys: Any) -> None:
+def test_print_shows_as_much_as_is_requested(target: str, capsys: Any) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.reshape(tf.range(6), [2, 3])
         session.run(tf.Print(x, [x], summarize=-1))

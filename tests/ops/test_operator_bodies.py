@@ -66,7 +66,7 @@ def as_onnx(body: Function, case: Case) -> onnx.ModelProto:
     return model
 
 
-def texts(x: np.ndarray) -> np.ndarray:
+def strings(x: np.ndarray) -> np.ndarray:
     """Strings as onnx's evaluator has them."""
     return np.array([text.decode() for text in x.ravel().tolist()], "<U8").reshape(x.shape)
 
@@ -74,7 +74,7 @@ def texts(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("case", "body"), BODIES, ids=[str(case) for case, _ in BODIES])
 def test_a_body_means_in_onnx_what_the_row_expects(case: Case, body: Function) -> None:
     model = as_onnx(body, case)
-    given = [x if x is None or x.dtype != object else texts(x) for x in case.inputs]
+    given = [x if x is None or x.dtype != object else strings(x) for x in case.inputs]
     feeds = {n: x for n, x in zip(body.input, given, strict=True) if x is not None}
     with np.errstate(all="ignore"):
         found = ReferenceEvaluator(model).run(None, feeds)

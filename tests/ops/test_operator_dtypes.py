@@ -68,10 +68,10 @@ def test_every_letter_means_the_same_types_in_both_tables() -> None:
 
 
 @engines.BOTH
-def test_truths_scattered_to_one_place_are_joined_as_the_reduction_says(engine: str) -> None:
-    places = np.array([[0], [0], [2]], np.int64)
+def test_truths_scattered_to_one_position_are_joined_as_the_reduction_says(engine: str) -> None:
+    positions = np.array([[0], [0], [2]], np.int64)
     for reduction, expected in (("add", [1, 0, 1]), ("mul", [0, 0, 0]), ("max", [1, 0, 1])):
-        given = [np.zeros(3, np.bool_), places, np.array([True, False, True])]
+        given = [np.zeros(3, np.bool_), positions, np.array([True, False, True])]
         data, fed = engines.one_node(
             "ScatterND", given, {"reduction": reduction}, [np.bool_], version=18
         )
@@ -80,7 +80,7 @@ def test_truths_scattered_to_one_place_are_joined_as_the_reduction_says(engine: 
 
 
 @engines.BOTH
-def test_texts_are_added_to_places_that_have_none(engine: str) -> None:
+def test_strings_are_added_to_positions_that_have_none(engine: str) -> None:
     given = [
         np.array([b"", b"", b"left"], object),
         np.array([[1], [0]], np.int64),

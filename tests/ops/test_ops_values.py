@@ -147,7 +147,7 @@ def test_joining_and_taking_apart() -> None:
     np.testing.assert_array_equal(value(tf.reverse(x, [0, -1])), X[::-1, :, ::-1])
 
 
-def test_products() -> None:
+def test_matmuls() -> None:
     a, b = np.random.RandomState(0).randn(2, 3, 4), np.random.RandomState(1).randn(4, 5)
     np.testing.assert_allclose(value(tf.matmul(a, b)), a @ b, rtol=1e-12)
     np.testing.assert_allclose(value(tf.constant(a) @ b), a @ b, rtol=1e-12)

@@ -91,8 +91,8 @@ def test_scan_cuts_and_joins(engine: str, known: bool, axes: Any, ways: Any, out
     }
     data = model(attrs, shapes=[v.shape if known else None for v in given])
     found = module(engine).load(data).signature().run(given)
-    for y, wanted in zip(found, expected(*given, axes, ways, out), strict=True):
-        np.testing.assert_allclose(y, wanted, rtol=1e-6)
+    for y, expected_values in zip(found, expected(*given, axes, ways, out), strict=True):
+        np.testing.assert_allclose(y, expected_values, rtol=1e-6)
 
 
 @BOTH
@@ -100,8 +100,8 @@ def test_the_attributes_have_defaults(engine: str) -> None:
     given = values()
     signature = module(engine).load(model()).signature()
     for _ in range(2):
-        for y, wanted in zip(signature.run(given), expected(*given), strict=True):
-            np.testing.assert_allclose(y, wanted, rtol=1e-6)
+        for y, expected_values in zip(signature.run(given), expected(*given), strict=True):
+            np.testing.assert_allclose(y, expected_values, rtol=1e-6)
 
 
 @BOTH

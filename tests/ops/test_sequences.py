@@ -214,7 +214,7 @@ def pair(g: Graphs) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("trips", [0, 1, 3])
-def test_sequences_change_places_in_a_loop(g: Graphs, trips: int) -> None:
+def test_sequences_change_positions_in_a_loop(g: Graphs, trips: int) -> None:
     a, b = pair(g)
     loop(
         g, "i", [a, b], [sequence(), sequence()],
@@ -374,8 +374,8 @@ def test_edits_of_sequences_of_any_type(engine: str, dtype: Any) -> None:
         found = module(engine).load(b.bytes()).signature()
         for _ in range(2):
             result = found(s=start)
-            for k, wanted in enumerate(expected):
-                for got, want in zip(result[f"y{k}"], wanted, strict=True):
+            for k, expected_values in enumerate(expected):
+                for got, want in zip(result[f"y{k}"], expected_values, strict=True):
                     assert got.dtype == want.dtype and got.shape == want.shape
                     assert got.tolist() == want.tolist()
 

@@ -27,8 +27,8 @@ def graph() -> Any:
 def same(found: Any, expected: Any = VALUE) -> None:
     """Compares SparseTensorValues part by part."""
     assert isinstance(found, tf.SparseTensorValue)
-    for part, wanted in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(part, wanted)
+    for part, expected_values in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(part, expected_values)
 
 
 # ---- the Python object ----
@@ -151,10 +151,10 @@ def test_feeds_of_other_kinds_are_refused() -> None:
 def test_a_sparse_tensor_is_multiplied_and_divided_by_what_broadcasts(target: str) -> None:
     row, full = np.array([1.0, 2, 4, 8]), np.arange(1.0, 13).reshape(3, 4)
     sp = tf.sparse_placeholder(tf.float64)
-    products = [sp * 2.0, sp * row, sp * full, tf.constant(full) * sp, sp * full[:, :1]]
+    matmuls = [sp * 2.0, sp * row, sp * full, tf.constant(full) * sp, sp * full[:, :1]]
     quotients = [sp / 2.0, sp / row, sp / full]
     with tf.Session(target) as session:
-        found = session.run([products, quotients], {sp: VALUE})
+        found = session.run([matmuls, quotients], {sp: VALUE})
     factors = [2.0, row, full, full, full[:, :1]]
     for value, factor in zip(found[0], factors, strict=True):
         np.testing.assert_allclose(dense_of(value), DENSE * factor)
@@ -200,18 +200,18 @@ def test_only_the_dense_side_is_broadcast(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         sp = tf.SparseTensor(INDICES, VALUES, SHAPE)
         for other in (np.ones([3, 5]), np.ones([2, 3, 4]), np.ones([3])):
-            product = sp * other.astype(np.float32)
+            multiplied = sp * other.astype(np.float32)
             with pytest.raises(tf.errors.InvalidArgumentError, match="dense to sparse only"):
-                session.run(product)
+                session.run(multiplied)
 
 
 @TARGETS
 def test_a_dense_side_that_is_larger_is_refused_by_the_run(target: str) -> None:
     sp = tf.sparse_placeholder(tf.float32)
-    product = sp * tf.ones([2, 3, 4])
+    multiplied = sp * tf.ones([2, 3, 4])
     with tf.Session(target) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="dense to sparse only"):
-            session.run(product, {sp: VALUE})
+            session.run(multiplied, {sp: VALUE})
 
 
 @TARGETS
@@ -222,8 +222,8 @@ def test_elementwise_functions_take_the_values(target: str) -> None:
     sizes = [tf.shape(sp), tf.size(sp), tf.rank(sp), tf.shape(sp, out_type=tf.int64)]
     with tf.Session(target) as session:
         values, counted = session.run([found, sizes])
-    for value, wanted in zip(values, expected, strict=True):
-        same(value, (INDICES, wanted, SHAPE))
+    for value, expected_values in zip(values, expected, strict=True):
+        same(value, (INDICES, expected_values, SHAPE))
     assert found[3].dtype == tf.int32
     assert [np.asarray(c).tolist() for c in counted] == [[3, 4], 12, 2, [3, 4]]
     assert [c.dtype for c in counted] == [np.int32] * 3 + [np.int64]
@@ -269,7 +269,7 @@ def test_operations_wait_for_a_sparse_tensor(target: str) -> None:
     assert tf.global_variables() == [v]
 
 
-def test_nest_takes_composites_apart_only_when_told() -> None:
+def test_nest_takes_composites_apart_only_when_reported() -> None:
     sp = tf.SparseTensor(INDICES, VALUES, SHAPE)
     assert tf.nest.flatten([sp]) == [sp]
     parts = tf.nest.flatten([sp, 1], expand_composites=True)

@@ -34,13 +34,13 @@ def holds(target: str, pairs: Callable[..., Pairs], *given_tensors: Sparse, know
             holders.append(holder)
             fed[holder] = value.fed
         found, expected = zip(*pairs(*holders), strict=True)
-        for value, wanted in zip(session.run(list(found), fed), expected, strict=True):
+        for value, expected_values in zip(session.run(list(found), fed), expected, strict=True):
             if isinstance(value, tf.SparseTensorValue):
                 assert is_ordered(value)
-                assert value.dense_shape.tolist() == list(np.shape(wanted))
+                assert value.dense_shape.tolist() == list(np.shape(expected_values))
                 value = dense_of(value)
-            np.testing.assert_allclose(value, wanted, atol=1e-12)
-            assert np.shape(value) == np.shape(wanted)
+            np.testing.assert_allclose(value, expected_values, atol=1e-12)
+            assert np.shape(value) == np.shape(expected_values)
 
 
 # ---- against numpy ----
@@ -51,7 +51,7 @@ def holds(target: str, pairs: Callable[..., Pairs], *given_tensors: Sparse, know
 @EXAMPLES
 def test_one_sparse_tensor_is_arranged_and_made_dense(target: str, x: Sparse, known: str) -> None:
     dense, rank = x.dense(), len(x.shape)
-    order = np.random.RandomState(len(x.places)).permutation(rank).tolist()
+    order = np.random.RandomState(len(x.positions)).permutation(rank).tolist()
     start, size = [n // 3 for n in x.shape], [2] * rank
     part = dense[tuple(slice(a, a + 2) for a in start)]
 
@@ -110,17 +110,17 @@ def test_reductions_are_those_of_numpy(target: str, x: Sparse, known: str, data:
 @TARGETS
 @given(x=sparse(rank=2), known=KNOWN, transposed=st.booleans())
 @EXAMPLES
-def test_products_with_a_matrix_are_those_of_numpy(
+def test_matmuls_with_a_matrix_are_those_of_numpy(
     target: str, x: Sparse, known: str, transposed: bool
 ) -> None:
     dense = x.dense().T if transposed else x.dense()
     other = np.arange(dense.shape[1] * 3.0).reshape(dense.shape[1], 3)
 
     def pairs(sp: Any) -> Pairs:
-        product = tf.sparse_tensor_dense_matmul
+        multiplied = tf.sparse_tensor_dense_matmul
         return [
-            (product(sp, other, adjoint_a=transposed), dense @ other),
-            (product(sp, other.T, adjoint_a=transposed, adjoint_b=True), dense @ other),
+            (multiplied(sp, other, adjoint_a=transposed), dense @ other),
+            (multiplied(sp, other.T, adjoint_a=transposed, adjoint_b=True), dense @ other),
         ]
 
     holds(target, pairs, x, known=known)
@@ -132,8 +132,8 @@ def test_products_with_a_matrix_are_those_of_numpy(
 def test_two_sparse_tensors_are_combined_as_dense_ones(
     target: str, x: Sparse, y: Sparse, known: str
 ) -> None:
-    y = Sparse(x.shape, y.places % np.array(x.shape), y.values)
-    y.places, first = np.unique(y.places, axis=0, return_index=True)
+    y = Sparse(x.shape, y.positions % np.array(x.shape), y.values)
+    y.positions, first = np.unique(y.positions, axis=0, return_index=True)
     y.values = y.values[first]
     a, b = x.dense(), y.dense()
     large = np.abs(a + b) >= 2
@@ -204,7 +204,7 @@ def run(target: str, build: Callable[[], Any], feeds: Any = None) -> Any:
 
 
 @TARGETS
-def test_repeated_places_are_summed_by_a_product(target: str) -> None:
+def test_repeated_positions_are_summed_by_a_matmul(target: str) -> None:
     def build() -> Any:
         sp = tf.SparseTensor([[1, 0], [0, 1], [1, 0]], [1.0, 2.0, 3.0], [2, 2])
         return tf.sparse.matmul(sp, tf.constant([[1.0, 2.0], [3.0, 4.0]]))
@@ -213,7 +213,7 @@ def test_repeated_places_are_summed_by_a_product(target: str) -> None:
 
 
 @TARGETS
-def test_sparse_to_dense_takes_places_of_any_rank(target: str) -> None:
+def test_sparse_to_dense_takes_positions_of_any_rank(target: str) -> None:
     def build() -> Any:
         return [
             tf.sparse_to_dense(2, [4], 5),
@@ -255,9 +255,9 @@ def test_reset_shape_finds_the_smallest_one(target: str) -> None:
 @TARGETS
 def test_ids_and_values_merge_into_rows(target: str) -> None:
     def build() -> Any:
-        places = [[0, 0], [1, 0], [1, 1]]
-        ids = tf.SparseTensor(places, [2, 3, 0], [2, 2])
-        values = tf.SparseTensor(places, [1.0, 2.0, 3.0], [2, 2])
+        positions = [[0, 0], [1, 0], [1, 1]]
+        ids = tf.SparseTensor(positions, [2, 3, 0], [2, 2])
+        values = tf.SparseTensor(positions, [1.0, 2.0, 3.0], [2, 2])
         return tf.sparse_merge(ids, values, 4), tf.sparse_to_indicator(ids, 4)
 
     merged, indicator = run(target, build)
@@ -327,12 +327,12 @@ def test_segments_of_nothing_and_of_a_scalar() -> None:
 @pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
 def test_embeddings_of_sparse_ids_are_combined(target: str, combiner: str) -> None:
     table = np.arange(8.0).reshape(4, 2) + 1
-    places, ids, weights = [[0, 0], [0, 1], [1, 0]], [1, 3, 0], [2.0, 0.5, 3.0]
+    positions, ids, weights = [[0, 0], [0, 1], [1, 0]], [1, 3, 0], [2.0, 0.5, 3.0]
 
     def expected(factors: list[float]) -> np.ndarray:
         rows = []
         for row in range(2):
-            chosen = [i for i, place in enumerate(places) if place[0] == row]
+            chosen = [i for i, position in enumerate(positions) if position[0] == row]
             w = np.array([factors[i] for i in chosen])
             total = w @ table[[ids[i] for i in chosen]]
             divisor = {"sum": 1.0, "mean": w.sum(), "sqrtn": np.sqrt((w**2).sum())}[combiner]
@@ -340,10 +340,10 @@ def test_embeddings_of_sparse_ids_are_combined(target: str, combiner: str) -> No
         return np.array(rows)
 
     def build() -> Any:
-        sp_ids = tf.SparseTensor(places, ids, [2, 2])
-        sp_weights = tf.SparseTensor(places, weights, [2, 2])
+        sp_ids = tf.SparseTensor(positions, ids, [2, 2])
+        sp_weights = tf.SparseTensor(positions, weights, [2, 2])
         lookup = tf.nn.embedding_lookup_sparse
-        wider = tf.SparseTensor(places, ids, [3, 2])
+        wider = tf.SparseTensor(positions, ids, [3, 2])
         return [
             lookup(table, sp_ids, None, combiner=combiner),
             lookup([table[::2], table[1::2]], sp_ids, sp_weights, combiner=combiner),
@@ -380,14 +380,14 @@ def test_matrices_with_many_zeros_are_multiplied_as_any() -> None:
 
 # ---- gradients ----
 
-PLACES, SHAPE = [[0, 1], [1, 0], [2, 1]], [3, 2]
+POSITIONS, SHAPE = [[0, 1], [1, 0], [2, 1]], [3, 2]
 
 
 def of_values(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """function of a SparseTensor as one of its values."""
 
     def build(values: Any) -> Any:
-        found = function(tf.SparseTensor(PLACES, values, SHAPE))
+        found = function(tf.SparseTensor(POSITIONS, values, SHAPE))
         return found.values if isinstance(found, tf.SparseTensor) else found
 
     return build
@@ -427,13 +427,13 @@ def test_gradients_by_the_values_are_those_of_differences(function: Callable[[An
 
 
 def test_gradients_by_the_dense_side_are_those_of_differences() -> None:
-    def product(values: Any, dense: Any) -> Any:
-        return tf.sparse.matmul(tf.SparseTensor(PLACES, values, SHAPE), dense)
+    def multiplied(values: Any, dense: Any) -> Any:
+        return tf.sparse.matmul(tf.SparseTensor(POSITIONS, values, SHAPE), dense)
 
     def scaled(values: Any, dense: Any) -> Any:
-        return (tf.SparseTensor(PLACES, values, SHAPE) / dense).values
+        return (tf.SparseTensor(POSITIONS, values, SHAPE) / dense).values
 
-    check(product, [away(3), away(2, 4)])
+    check(multiplied, [away(3), away(2, 4)])
     check(scaled, [away(3), away(1, 2)])
 
 
@@ -452,10 +452,10 @@ def test_which_gradients_are_slices() -> None:
         table, dense = tf.ones([4, 2]), tf.ones([2, 3])
         ids = tf.SparseTensor([[0, 0]], [1], [1, 1])
         looked_up = tf.nn.embedding_lookup_sparse(table, ids, None)
-        product = tf.sparse.matmul(tf.SparseTensor([[0, 1]], [1.0], [1, 2]), dense)
+        multiplied = tf.sparse.matmul(tf.SparseTensor([[0, 1]], [1.0], [1, 2]), dense)
         segments = tf.sparse_segment_sum(table, [0, 1], [0, 0])
         assert isinstance(tf.gradients(looked_up, table)[0], tf.IndexedSlices)
-        assert isinstance(tf.gradients(product, dense)[0], tf.Tensor)
+        assert isinstance(tf.gradients(multiplied, dense)[0], tf.Tensor)
         assert isinstance(tf.gradients(segments, table)[0], tf.Tensor)
 
 
@@ -510,8 +510,8 @@ def test_a_sparse_linear_model_learns(target: str) -> None:
         loss = tf.reduce_mean(tf.square(tf.sparse.matmul(x, w) - y))
         step = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
         session.run(tf.global_variables_initializer())
-        places = np.argwhere(dense)
-        fed = {x: (places, dense[tuple(places.T)], dense.shape), y: dense @ truth}
+        positions = np.argwhere(dense)
+        fed = {x: (positions, dense[tuple(positions.T)], dense.shape), y: dense @ truth}
         for _ in range(200):
             session.run(step, fed)
         np.testing.assert_allclose(session.run(w), truth, atol=1e-3)
@@ -528,15 +528,15 @@ BAD = [
 
 
 @TARGETS
-@pytest.mark.parametrize(("places", "words"), BAD)
-def test_to_dense_refuses_places(target: str, places: Any, words: str) -> None:
+@pytest.mark.parametrize(("positions", "words"), BAD)
+def test_to_dense_refuses_positions(target: str, positions: Any, words: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         sp = tf.sparse_placeholder(tf.float32)
         dense = tf.sparse_tensor_to_dense(sp)
         again = tf.sparse_to_dense(sp.indices, sp.dense_shape, sp.values)
         for fetch in (dense, again):
             with pytest.raises(tf.errors.InvalidArgumentError, match=words):
-                session.run(fetch, {sp: (places, [1.0, 2.0], [2, 2])})
+                session.run(fetch, {sp: (positions, [1.0, 2.0], [2, 2])})
 
 
 @TARGETS
@@ -557,15 +557,15 @@ def test_to_dense_refuses_places(target: str, places: Any, words: str) -> None:
         lambda sp: tf.sparse.fill_empty_rows(sp, 0.0)[0],
     ],
 )
-def test_no_operation_takes_a_place_outside_the_shape(
+def test_no_operation_takes_a_position_outside_the_shape(
     target: str, build: Callable[[Any], Any]
 ) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         sp = tf.sparse_placeholder(tf.float32, [2, 2])
         fetch = build(sp)
-        for place in ([0, 2], [0, -1], [2, 0]):
+        for position in ([0, 2], [0, -1], [2, 0]):
             with pytest.raises(tf.errors.InvalidArgumentError, match="is out of bounds"):
-                session.run(fetch, {sp: ([place], [1.0], [2, 2])})
+                session.run(fetch, {sp: ([position], [1.0], [2, 2])})
 
 
 @TARGETS
@@ -693,11 +693,11 @@ def test_sparse_computations_are_exported_to_onnx() -> None:
     x = Sparse([3, 4], [[0, 1], [1, 3], [2, 0]], [1.0, -2.0, 3.0])
     with tf.Graph().as_default(), tf.Session() as session:
         sp = tf.sparse_placeholder(tf.float64, [None, None])
-        product = tf.sparse.matmul(tf.sparse.add(sp, sp), tf.eye(4, dtype=tf.float64))
+        multiplied = tf.sparse.matmul(tf.sparse.add(sp, sp), tf.eye(4, dtype=tf.float64))
         sums = tf.sparse.reduce_sum(tf.sparse.reshape(tf.sparse.transpose(sp), [-1, 2]), 0)
         scaled = tf.sparse.to_dense(sp * 2.0)
         inputs = {"places": sp.indices, "values": sp.values, "shape": sp.dense_shape}
-        outputs = {"product": product, "sums": sums, "scaled": scaled}
+        outputs = {"product": multiplied, "sums": sums, "scaled": scaled}
         model = tfonnx.export(None, session, inputs, outputs)
         expected = session.run(outputs, {sp: x.fed})
     found = onnx_runtime.InferenceSession(

@@ -42,10 +42,10 @@ KNOWN: dict[str, tuple[Callable[[], Any], Any]] = {
 
 @pytest.mark.parametrize("what", KNOWN)
 def test_a_value_that_follows_from_constants_is_known(what: str) -> None:
-    build, wanted = KNOWN[what]
+    build, expected = KNOWN[what]
     found = tf.get_static_value(build())
-    assert np.asarray(found).dtype == np.asarray(wanted).dtype
-    np.testing.assert_array_equal(found, wanted)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    np.testing.assert_array_equal(found, expected)
 
 
 UNKNOWN: dict[str, Callable[[], Any]] = {

@@ -33,7 +33,7 @@ def run(target: str, build: Callable[..., Any], *given: Any) -> Any:
         return session.run(build(*holders), dict(zip(holders, given, strict=True)))
 
 
-def texts(values: Any) -> Any:
+def string_values(values: Any) -> Any:
     """Lists of bytes of an array or a scalar."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
@@ -74,19 +74,19 @@ MOVED: list[tuple[Callable[[Any], Any], Any]] = [
 
 @TARGETS
 @pytest.mark.parametrize(("build", "expected"), MOVED)
-def test_operators_that_move_elements_take_texts(
+def test_operators_that_move_elements_take_strings(
     target: str, build: Callable[[Any], Any], expected: Any
 ) -> None:
-    assert texts(run(target, build, X)) == texts(np.asarray(expected))
+    assert string_values(run(target, build, X)) == string_values(np.asarray(expected))
 
 
 @TARGETS
-def test_texts_of_python_are_bytes_inside(target: str) -> None:
+def test_strings_of_python_are_bytes_inside(target: str) -> None:
     as_str = np.array([["a", "bb", ""], ["d\0e", "ä", "f"]], object)
     for value in (as_str, as_str.tolist(), as_str.astype("U")):
         found = run(target, lambda x: [tf.identity(x), tf.equal(x, "ä")], value)
-        assert texts(found[0]) == texts(X)
-        assert texts(found[1]) == [[False] * 3, [False, True, False]]
+        assert string_values(found[0]) == string_values(X)
+        assert string_values(found[1]) == [[False] * 3, [False, True, False]]
 
 
 # ---- tf.strings ----
@@ -177,10 +177,10 @@ CASES: list[tuple[Callable[[Any], Any], list[Any], Any]] = [
 
 @TARGETS
 @pytest.mark.parametrize(("build", "given", "expected"), CASES)
-def test_functions_of_texts(
+def test_functions_of_strings(
     target: str, build: Callable[[Any], Any], given: list[Any], expected: Any
 ) -> None:
-    assert texts(run(target, build, given)) == expected
+    assert string_values(run(target, build, given)) == expected
 
 
 @pytest.mark.parametrize(
@@ -197,12 +197,12 @@ def test_functions_of_texts(
         (2**40, {}, b"1099511627776"),
     ],
 )
-def test_numbers_become_texts(value: Any, options: dict[str, Any], expected: Any) -> None:
-    assert texts(run("", lambda: tf.as_string(value, **options))) == expected
+def test_numbers_become_strings(value: Any, options: dict[str, Any], expected: Any) -> None:
+    assert string_values(run("", lambda: tf.as_string(value, **options))) == expected
 
 
 @TARGETS
-def test_texts_are_split_into_a_sparse_tensor(target: str) -> None:
+def test_strings_are_split_into_a_sparse_tensor(target: str) -> None:
     def build(x: Any) -> Any:
         dense = [
             tf.string_split(x),
@@ -268,7 +268,7 @@ def test_static_shapes_are_known() -> None:
         (lambda x: tf.strings.unsorted_segment_join(x, [-1], 1), r"-1 is not in \[0, 1\)"),
     ],
 )
-def test_texts_that_do_not_fit_are_refused_by_the_run(
+def test_strings_that_do_not_fit_are_refused_by_the_run(
     target: str, build: Callable[[Any], Any], words: str
 ) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
@@ -318,9 +318,9 @@ def test_marks_and_patterns_may_be_tensors(target: str) -> None:
         return [s.values for s in split], tf.regex_replace(x, mark, mark), tf.shape(split[0])
 
     (letters, whole), replaced, shape = run(target, build, words, np.array([".,"], object))
-    assert texts(letters) == [b"a", b"b", b"c"]
-    assert texts(whole) == [b"a.b,c"]
-    assert texts(replaced) == [b"a..,c"]
+    assert string_values(letters) == [b"a", b"b", b"c"]
+    assert string_values(whole) == [b"a.b,c"]
+    assert string_values(replaced) == [b"a..,c"]
     assert shape.tolist() == [1, 3]
 
 
@@ -396,7 +396,7 @@ def test_a_script_is_refused_by_its_name() -> None:
 
 
 @TARGETS
-def test_texts_that_were_made_live_on_in_variables_and_loops(target: str) -> None:
+def test_strings_that_were_made_live_on_in_variables_and_loops(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         v = tf.Variable("a")
         step = v.assign(tf.string_join([v, tf.strings.upper(v)], "-"))
@@ -415,29 +415,33 @@ def test_texts_that_were_made_live_on_in_variables_and_loops(target: str) -> Non
 @TARGETS
 @given(rows=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["", "a", "bc"])), max_size=6))
 @settings(max_examples=20, deadline=None, derandomize=True)
-def test_texts_scattered_to_one_place_are_joined(target: str, rows: list[tuple[int, str]]) -> None:
-    places = np.array([[place] for place, _ in rows], np.int64).reshape(-1, 1)
+def test_strings_scattered_to_one_position_are_joined(
+    target: str, rows: list[tuple[int, str]]
+) -> None:
+    positions = np.array([[position] for position, _ in rows], np.int64).reshape(-1, 1)
     words = np.array([*(word for _, word in rows), None], object)[:-1]
-    expected = ["".join(word for place, word in rows if place == i).encode() for i in range(3)]
+    expected = [
+        "".join(word for position, word in rows if position == i).encode() for i in range(3)
+    ]
 
     def build(x: Any) -> Any:
         start = tf.constant(["<", "", ">"])
-        return tf.scatter_nd(places, x, [3]), tf.tensor_scatter_nd_add(start, places, x)
+        return tf.scatter_nd(positions, x, [3]), tf.tensor_scatter_nd_add(start, positions, x)
 
     alone, added = run(target, build, words)
-    assert texts(alone) == expected
-    assert texts(added) == [b"<" + expected[0], expected[1], b">" + expected[2]]
+    assert string_values(alone) == expected
+    assert string_values(added) == [b"<" + expected[0], expected[1], b">" + expected[2]]
 
 
 @TARGETS
-def test_texts_of_constants_are_made_in_every_run(target: str) -> None:
+def test_strings_of_constants_are_made_in_every_run(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         joined = tf.scatter_nd([[1], [1]], tf.constant(["a", "b"]), [2])
         for _ in range(3):
-            assert texts(session.run(tf.identity(joined))) == [b"", b"ab"]
+            assert string_values(session.run(tf.identity(joined))) == [b"", b"ab"]
         made = tf.strings.strip(tf.string_join([tf.constant([" a", "b "]), tf.constant("c ")]))
         for _ in range(3):
-            assert texts(session.run(made)) == [b"ac", b"b c"]
+            assert string_values(session.run(made)) == [b"ac", b"b c"]
 
 
 LETTERS = st.lists(st.sampled_from([b"a", b"b", b",", b" ", b"\n", "ä".encode()]), max_size=9)
@@ -452,7 +456,7 @@ LINES = st.lists(LETTERS.map(b"".join), max_size=4)
     limit=st.integers(-1, 3),
 )
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_any_texts_are_split_as_python_splits_them(
+def test_any_strings_are_split_as_python_splits_them(
     target: str, lines: list[bytes], mark: str, skips: bool, limit: int
 ) -> None:
     def build(x: Any) -> Any:
@@ -466,10 +470,10 @@ def test_any_texts_are_split_as_python_splits_them(
         parts = line.split(between[:1]) if mark else [line[i : i + 1] for i in range(len(line))]
         letters.append([part for part in parts if part or not skips])
     whole = [line.split(between or None, limit) for line in lines]
-    given_texts = np.array([*lines, None], object)[:-1]
-    for found, rows in zip(run(target, build, given_texts), (letters, whole), strict=True):
-        places = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
-        assert found.indices.tolist() == places
+    given_strings = np.array([*lines, None], object)[:-1]
+    for found, rows in zip(run(target, build, given_strings), (letters, whole), strict=True):
+        positions = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
+        assert found.indices.tolist() == positions
         assert found.values.tolist() == [part for row in rows for part in row]
         assert found.dense_shape.tolist() == [len(rows), max(map(len, rows), default=0)]
 
@@ -573,7 +577,7 @@ def test_columns_have_types_of_fields() -> None:
 
 
 @pytest.mark.parametrize("engine", ["runtime", "cinfer"])
-def test_a_file_needs_no_function_for_texts(engine: str) -> None:
+def test_a_file_needs_no_function_for_strings(engine: str) -> None:
     from graphio.model.export import SignatureSpec, build_model
     from graphio.schema import container
 
@@ -592,7 +596,7 @@ def test_a_file_needs_no_function_for_texts(engine: str) -> None:
 
 
 @TARGETS
-def test_texts_are_carried_by_loops(target: str) -> None:
+def test_strings_are_carried_by_loops(target: str) -> None:
     def build(x: Any) -> Any:
         grown = lambda i, text: [i + 1, tf.string_join([text, tf.as_string(i)], ",")]  # noqa: E731
         return tf.while_loop(lambda i, _: i < 4, grown, [0, x])[1]
@@ -630,8 +634,8 @@ def test_positions_broadcast_to_matrices_at_most(pos: Any, count: Any, rank: int
         with pytest.raises(tf.errors.UnimplementedError, match=f"not implemented for {rank} dim"):
             tf.substr(words, np.array(pos), np.full(np.shape(pos), count))
         assert tf.substr(words, 1, 2).shape.as_list() == [1] * rank
-        places = np.ones([1] * rank, int)
-        same = tf.substr(tf.placeholder(tf.string, [None] * rank), places, places)
+        positions = np.ones([1] * rank, int)
+        same = tf.substr(tf.placeholder(tf.string, [None] * rank), positions, positions)
         assert same.shape.ndims == rank
 
 
@@ -643,7 +647,7 @@ def test_positions_broadcast_to_matrices_at_most(pos: Any, count: Any, rank: int
     st.sampled_from(["BYTE", "UTF8_CHAR"]),
 )
 def test_both_engines_take_the_same_parts(
-    given_texts: list[bytes], pos: int, count: int, unit: str
+    given_strings: list[bytes], pos: int, count: int, unit: str
 ) -> None:
     engines.module("cinfer")
 
@@ -653,7 +657,9 @@ def test_both_engines_take_the_same_parts(
             tf.strings.strip(x), tf.strings.lower(x), tf.reduce_join(x, separator="|"),
         ]  # fmt: skip
         try:
-            return [texts(part) for part in run(target, build, np.array(given_texts, object))]
+            return [
+                string_values(part) for part in run(target, build, np.array(given_strings, object))
+            ]
         except tf.errors.InvalidArgumentError as error:
             return str(error).split(" (")[0]
 
@@ -662,18 +668,18 @@ def test_both_engines_take_the_same_parts(
 
 
 @TARGETS
-def test_plus_joins_texts_of_one_shape_or_with_a_scalar(target: str) -> None:
+def test_plus_joins_strings_of_one_shape_or_with_a_scalar(target: str) -> None:
     joined = run(
         target,
         lambda x: [x + "!", "<" + x, tf.add(x, x), tf.constant("a") + "b"],
         np.array(["k", "é"]),
     )
-    assert [texts(part) for part in joined] == [
+    assert [string_values(part) for part in joined] == [
         [b"k!", "é!".encode()], [b"<k", "<é".encode()], [b"kk", "éé".encode()], b"ab",
     ]  # fmt: skip
 
 
-def test_texts_of_other_shapes_and_numbers_are_not_joined() -> None:
+def test_strings_of_other_shapes_and_numbers_are_not_joined() -> None:
     with pytest.raises(ValueError, match="must be equal, but are 2 and 3"):
         tf.constant(["a", "b"]) + tf.constant(["a", "b", "c"])
     with pytest.raises(TypeError, match="Expected string"):

@@ -360,10 +360,10 @@ def test_a_loop_writes_elements_of_different_lengths(
         joined, *found = session.run([ta.concat(), *reads], feeds)
         assert [v.tolist() for v in found] == [row.tolist() for row in rows]
         assert joined.tolist() == np.concatenate(rows).tolist()
-        wanted = np.zeros((4, 2))
+        expected_values = np.zeros((4, 2))
         for k, n in enumerate(lengths):
-            wanted[:n] += 2 * (k + 1) * rows[k] + (2 if k == 1 else 0)
-        assert session.run(gradient, feeds).tolist() == wanted.tolist()
+            expected_values[:n] += 2 * (k + 1) * rows[k] + (2 if k == 1 else 0)
+        assert session.run(gradient, feeds).tolist() == expected_values.tolist()
         if len(set(lengths)) == 1:
             assert session.run(ta.stack(), feeds).tolist() == np.stack(rows).tolist()
         else:
@@ -391,12 +391,12 @@ def test_elements_of_a_known_length_are_followed_by_such_of_an_unknown_one(targe
 
     def build() -> Any:
         x, size = tf.range(1, 5), tf.placeholder(tf.int32, [], name="size")
-        places = tf.placeholder_with_default([2, 0, 1], [3])
+        positions = tf.placeholder_with_default([2, 0, 1], [3])
         ta = tf.TensorArray(tf.int32, 3, clear_after_read=False, infer_shape=False)
         made = []
         for first, last in ((0, 3), (2, 0)):
-            one = ta.write(places[0], x[:first]).write(places[1], x[:size])
-            whole = one.write(places[2], x[:last])
+            one = ta.write(positions[0], x[:first]).write(positions[1], x[:size])
+            whole = one.write(positions[2], x[:last])
             made += [whole.concat(), whole.read(2)]
         looped = lambda i, ta: (i + 1, ta.write(i, x[:size] * i))  # noqa: E731
         alike = tf.while_loop(lambda i, _: i < 3, looped, [1, ta.write(0, x[:2])])[1]
@@ -415,10 +415,10 @@ def test_a_run_reads_an_element_once_unless_it_is_kept(target: str) -> None:
         first, second = ta.read(0), ta.read(1)
         grown = tf.TensorArray(tf.float32, 0, dynamic_size=True, infer_shape=False).write(0, 5.0)
         early, late = grown.read(0), grown.write(1, [6.0]).read(0)
-        again, place = ta.read(tf.constant(0)), tf.placeholder_with_default(0, [])
+        again, position = ta.read(tf.constant(0)), tf.placeholder_with_default(0, [])
         gradient = tf.gradients(first * first, first)[0]
         assert session.run([first, second, first, gradient])[3].tolist() == [2, 4]
-        assert session.run([again, ta.read(place)])[1].tolist() == [1, 2]
+        assert session.run([again, ta.read(position)])[1].tolist() == [1, 2]
         for fetches in ([first, again], first + again, [early, late]):
             with pytest.raises(tf.errors.InvalidArgumentError, match="read index 0 twice"):
                 session.run(fetches)
@@ -435,9 +435,9 @@ def test_gradients_of_an_array_add_up_what_is_written(target: str) -> None:
         sums = ta.grad("loss")
         assert ta.write(0, 1.0).grad("loss") is sums and ta.grad("other") is not sums
         sums.write(0, [[1.0, 2.0]]).write(1, 3.0).write(0, [[10.0, 20.0]])
-        place = tf.placeholder_with_default(1, [])
+        position = tf.placeholder_with_default(1, [])
         rows = ta.grad("rows")
-        rows.write(place, [1.0, 2.0]).scatter([1, 2], [[3.0, 4.0], [5.0, 6.0]])
+        rows.write(position, [1.0, 2.0]).scatter([1, 2], [[3.0, 4.0], [5.0, 6.0]])
         rows.unstack(tf.ones([3, 2]))
         grown = tf.TensorArray(tf.float32, 0, dynamic_size=True).write(1, 4.0).grad("grown")
         return {

@@ -107,16 +107,16 @@ def moments(begin: int, count: int, folder: Path) -> Result:
         run = runs[target]
         run.saver._layer = held = Held()
         run.steps(rng.randint(1, 3))
-        place = folder / (target or "runtime")
-        place.mkdir(exist_ok=True)
-        step, prefix = run.step, run.save(place)
+        position = folder / (target or "runtime")
+        position.mkdir(exist_ok=True)
+        step, prefix = run.step, run.save(position)
         run.steps(rng.randint(1, 5))
         if tf.train.checkpoint_exists(prefix):
             result.lost.append(f"trial {trial}: {prefix} was there before it was written")
         held.go.set()
         run.saver.wait()
         result.count("saves")
-        if steps_in(prefix) != {step} or tf.train.latest_checkpoint(place) != prefix:
+        if steps_in(prefix) != {step} or tf.train.latest_checkpoint(position) != prefix:
             result.lost.append(f"trial {trial}: step {step} is {steps_in(prefix)}")
     return result
 
@@ -134,14 +134,16 @@ def failures(begin: int, count: int, folder: Path) -> Result:
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             run.save(folder)
-            told = _told(run, rng.choice(("wait", "save", "close")), folder)
+            reported = _reported(run, rng.choice(("wait", "save", "close")), folder)
         # A failure after the commit, while old checkpoints are deleted, becomes a warning.
-        told = told or any("cannot be deleted" in str(w.message) for w in seen)
+        reported = reported or any("cannot be deleted" in str(w.message) for w in seen)
         result.count("failed calls", layer.failed)
         result.count("saves")
         newest = tf.train.latest_checkpoint(folder)
-        if told != layer.failed:
-            result.lost.append(f"trial {trial}: {operation} failed: {layer.failed}, seen: {told}")
+        if reported != layer.failed:
+            result.lost.append(
+                f"trial {trial}: {operation} failed: {layer.failed}, seen: {reported}"
+            )
         if newest is None or not steps_in(newest) <= {*known, run.step}:
             result.lost.append(f"trial {trial}: {newest} after step {known}")
         left = [n for n in os.listdir(folder) if n.startswith("tmp-")]
@@ -149,7 +151,7 @@ def failures(begin: int, count: int, folder: Path) -> Result:
     return result
 
 
-def _told(run: Run, how: str, folder: Path) -> bool:
+def _reported(run: Run, how: str, folder: Path) -> bool:
     """Whether a failure is reported, and once only."""
     run.saver._background.join()
     run.saver._layer = FileLayer()
@@ -160,11 +162,11 @@ def _told(run: Run, how: str, folder: Path) -> bool:
             getattr(run.saver, how)()
     except OSError as error:
         assert error.filename, error
-        told = True
+        reported = True
     else:
-        told = False
+        reported = False
     run.saver.wait()
-    return told
+    return reported
 
 
 def memory(begin: int, count: int, folder: Path) -> Result:

@@ -145,7 +145,7 @@ class Commits:
         elif done.kind == "rename" and done.old == index:
             self.order.append(NOTHING)
 
-    def place(self, step: int) -> int:
+    def position(self, step: int) -> int:
         """When an outcome last came to be, -1: never."""
         return max((n for n, other in enumerate(self.order) if other == step), default=-1)
 
@@ -177,7 +177,7 @@ class Judge:
         """Every state of a play must have an outcome that is not too old."""
         commits = commits_of(play.operations, initial, first)
         operations = [
-            Operation("ack", step=commits.place(done.step)) if done.kind == "ack" else done
+            Operation("ack", step=commits.position(done.step)) if done.kind == "ack" else done
             for done in play.operations
             if not (done.kind == "ack" and done.step < 0)
         ]
@@ -215,23 +215,23 @@ def plays(pair: Pair) -> Slice:
 
     def run(seed: int, count: int, folder: Path) -> Result:
         chance, judge = random.Random(seed), Judge(folder)
-        place = folder / "real"
-        place.mkdir()
-        names = list(pair.tasks(place))
+        position = folder / "real"
+        position.mkdir()
+        names = list(pair.tasks(position))
         for number, order in enumerate(_chosen(chance, names)[: max(count, 1) * PLAYS]):
-            emptied(place)
-            first = save(place, FIRST) if pair.first else NOTHING
-            initial = held(place)
+            emptied(position)
+            first = save(position, FIRST) if pair.first else NOTHING
+            initial = held(position)
             killed = chance.choice(names) if number % 3 == 0 else None
-            play = Play(pair.tasks(place), order, killed)
+            play = Play(pair.tasks(position), order, killed)
             what = f"{order}, {killed} killed"
-            if replayed(play.operations, initial) != held(place):
+            if replayed(play.operations, initial) != held(position):
                 raise AssertionError("the recording is not what happened")
-            judge.result.lost += [f"{what}: refused: {told}" for told in play.refused()]
+            judge.result.lost += [f"{what}: refused: {reported}" for reported in play.refused()]
             judge.judge(play, initial, first, what)
             named = pair.named and killed is None
             try:
-                judge.result.lost += [f"{what}: {left}" for left in _after(place, named)]
+                judge.result.lost += [f"{what}: {left}" for left in _after(position, named)]
             except errors.OpError as error:
                 judge.result.lost.append(f"{what}: {error}")
         return judge.result
@@ -239,17 +239,17 @@ def plays(pair: Pair) -> Slice:
     return run
 
 
-def _after(place: Path, named: bool) -> Iterator[str]:
+def _after(position: Path, named: bool) -> Iterator[str]:
     """The faults after a play: in the plain graph file, and in the files after one more save."""
-    step, plain = found(place), place / f"{BASE}.meta"
+    step, plain = found(position), position / f"{BASE}.meta"
     if named and not plain.exists():
         yield "the graph file has no plain name"
     elif named and plain.read_bytes() != b"graph of %d" % step:
         yield "the plain graph file is another's"
     with workload.hours_later(time.time() + 1):
-        save(place, 9)
-    if found(place) != 9 or strays(place):
-        yield f"after one more save these are left: {strays(place)}"
+        save(position, 9)
+    if found(position) != 9 or strays(position):
+        yield f"after one more save these are left: {strays(position)}"
 
 
 def old_rule(seed: int, count: int, folder: Path) -> Result:

@@ -62,9 +62,9 @@ def random_variables(rng: random.Random) -> dict[str, Array]:
         row = rng.choice(dtypes.TABLE)
         count = int(np.prod(dims))
         if row.number == dtypes.STRING:
-            texts = [rng.randbytes(rng.randrange(9)) for _ in range(count)]
+            strings = [rng.randbytes(rng.randrange(9)) for _ in range(count)]
             value = np.empty(count, object)
-            value[:] = texts
+            value[:] = strings
         elif row.name == "bool":
             value = np.frombuffer(rng.randbytes(count), np.uint8) > 127
         else:
@@ -132,8 +132,8 @@ def described(values: Mapping[str, Array]) -> dict[str, Any]:
 def _bytes(row: dtypes.ElementType, value: Array) -> bytes:
     """Elements as schema/README.md lays them out."""
     if row.number == dtypes.STRING:
-        texts = value.ravel().tolist()
-        return b"".join([len(t).to_bytes(8, "little") for t in texts] + texts)
+        strings = value.ravel().tolist()
+        return b"".join([len(t).to_bytes(8, "little") for t in strings] + strings)
     if row.bits >= 8:
         return value.tobytes()
     codes, per = value.reshape(-1).view(np.uint8).tolist(), 8 // row.bits

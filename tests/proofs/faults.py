@@ -48,7 +48,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 NO_ERROR = (errno.EINTR, shim.HALVES)
 MOST = 2000  # calls that a save may make: more would mean that one is tried for ever
 FULL_SAVES = 25
-ROOM = 1 << 19  # bytes of a file system that are filled bit by bit
+CAPACITY = 1 << 19  # bytes of a file system that are filled bit by bit
 READING = (errno.EIO, errno.EMFILE, errno.ENOMEM)
 
 
@@ -317,11 +317,11 @@ def _judge_c(
     program: Program, folder: Path, step: int, ran: Ran, number: int, forever: bool
 ) -> None:
     """Checks the folder after the program has gone on from step with a fault."""
-    told = f" after {ran.trouble}" if ran.code else ""
+    reported = f" after {ran.trouble}" if ran.code else ""
     if ran.code:
         if number in NO_ERROR:
             raise Lost(f"it is not an error, but was reported: {ran.trouble}")
-        if f"'{folder}" not in ran.trouble and not re.search(r"'(model|tmp-|checkpoint)", told):
+        if f"'{folder}" not in ran.trouble and not re.search(r"'(model|tmp-|checkpoint)", reported):
             raise Lost(f"the error names no file: {ran.trouble}")
         if ("RESOURCE_EXHAUSTED" in ran.trouble) != (number in FULL):
             raise Lost(f"reported with the wrong code: {ran.trouble}")
@@ -329,16 +329,16 @@ def _judge_c(
         raise Lost(f"the program went on from step {ran.resumed}")
     found = program.newest(folder)
     if found not in (step, step + 1) or (ran.code == 0 and found != step + 1):
-        raise Lost(f"step {found} is the newest{told}")
+        raise Lost(f"step {found} is the newest{reported}")
     left = [name for name in os.listdir(folder) if name.startswith("tmp-")]
     if left and not forever:
-        raise Lost(f"left: {left}{told}")
+        raise Lost(f"left: {left}{reported}")
     time.sleep(c_writer.COARSE)
     again = program.run(folder, step + 2, shim.environment(folder, age=LATER))
     if again.saved != step + 2 or program.newest(folder) != step + 2:
-        raise Lost(f"the next save is not found{told}")
+        raise Lost(f"the next save is not found{reported}")
     if strays(folder):
-        raise Lost(f"after the next save these are left: {strays(folder)}{told}")
+        raise Lost(f"after the next save these are left: {strays(folder)}{reported}")
 
 
 def full_disks(kind: str) -> Slice:
@@ -376,7 +376,9 @@ def _fill(folder: Path, left: int) -> None:
     """Fills a file system with two files, until only so many bytes are free."""
     rest = os.statvfs(folder)
     with open(folder / "most", "ab") as file:
-        os.posix_fallocate(file.fileno(), file.tell(), max(rest.f_bavail * rest.f_frsize - ROOM, 1))
+        os.posix_fallocate(
+            file.fileno(), file.tell(), max(rest.f_bavail * rest.f_frsize - CAPACITY, 1)
+        )
         file.seek(0, os.SEEK_END)
     with open(folder / "rest", "wb", buffering=0) as file:
         with contextlib.suppress(OSError):

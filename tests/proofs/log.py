@@ -89,9 +89,9 @@ def lines(log: Path | None = None) -> list[dict[str, Any]]:
 
 def done(proof: str, mode: str, seed: int, log: Path | None = None) -> bool:
     """Whether this slice was run on these sources."""
-    wanted = (proof, mode, seed, code())
+    expected = (proof, mode, seed, code())
     return not code().endswith("+") and any(
-        (line["proof"], line["mode"], line["seed"], line["code"]) == wanted for line in lines(log)
+        (line["proof"], line["mode"], line["seed"], line["code"]) == expected for line in lines(log)
     )
 
 

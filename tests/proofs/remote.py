@@ -81,13 +81,13 @@ def kills(folder: str, endpoint: str, save: Save, seed: int, count: int) -> Resu
             starter.stdin.write(f"{folder} {newest(folder) + 1} {save.__name__}\n")
             word, pid = starter.stdout.readline().split()
             assert word == "pid"
-            said = [starter.stdout.readline()]  # the first, which connects, takes its time
+            announced = [starter.stdout.readline()]  # the first, which connects, takes its time
             time.sleep(chance.uniform(0, 0.3))
             os.kill(int(pid), signal.SIGKILL)
-            said += iter(starter.stdout.readline, "end\n")
-            acknowledged = max(acknowledged, *(int(line.split()[1]) for line in said))
+            announced += iter(starter.stdout.readline, "end\n")
+            acknowledged = max(acknowledged, *(int(line.split()[1]) for line in announced))
             result.count("trials")
-            result.count("steps saved", len(said))
+            result.count("steps saved", len(announced))
             try:
                 found = newest(folder)
             except (errors.OpError, AssertionError) as error:
@@ -232,7 +232,7 @@ def _trial(turns: Turns, save: Save, folder: str, result: Result) -> None:
             with contextlib.suppress(errors.NotFoundError):  # deleted between two looks
                 newest(folder)
 
-    def told(actor: Callable[[], None]) -> Callable[[], None]:
+    def reported(actor: Callable[[], None]) -> Callable[[], None]:
         def run() -> None:
             try:
                 actor()
@@ -243,7 +243,7 @@ def _trial(turns: Turns, save: Save, folder: str, result: Result) -> None:
 
     actors = [functools.partial(writer, (11, 12)), functools.partial(writer, (21, 22)), reader]
     with mock.patch.object(remote, "_file_system", lambda protocol, kind: InTurns(turns)):
-        turns.run([told(actor) for actor in actors])
+        turns.run([reported(actor) for actor in actors])
     result.count("trials")
     result.count("saves", len(saved))
     result.count("refused", len(refused))

@@ -115,19 +115,19 @@ def differences(begin: int, count: int, folder: Path) -> Result:
         for name, made in READERS.items():
             result.count("restores")
             state, restore = made(graph)
-            told = _told(restore, prefix, kind)
-            left = [line for line in lines if line not in told]
+            reported = _reported(restore, prefix, kind)
+            left = [line for line in lines if line not in reported]
             # A ci_error of C has a limited size; the lines beyond it are counted in its last line.
-            more = re.search(r"and (\d+) more$", told)
+            more = re.search(r"and (\d+) more$", reported)
             if name == "cinfer" and more and len(left) == int(more[1]):
                 result.count("messages cut short by C", 1)
                 left = []
             if left or not victims.is_blank(state):
-                result.lost.append(f"trial {trial}, {name}: {left or 'assigned'} in {told!r}")
+                result.lost.append(f"trial {trial}, {name}: {left or 'assigned'} in {reported!r}")
     return result
 
 
-def _told(restore: Callable[[str], Any], prefix: str, kind: type[errors.OpError]) -> str:
+def _reported(restore: Callable[[str], Any], prefix: str, kind: type[errors.OpError]) -> str:
     try:
         restore(prefix)
     except kind as error:
@@ -154,8 +154,8 @@ def trees(begin: int, count: int, folder: Path) -> Result:
     @given(case=random_trees.cases(), target=st.sampled_from(["", "cinfer"]))
     def check(case: Any, target: str) -> None:
         result.count("trees")
-        with tempfile.TemporaryDirectory(dir=slices.memory()) as place:
-            prefix = str(Path(place) / "m")
+        with tempfile.TemporaryDirectory(dir=slices.memory()) as position:
+            prefix = str(Path(position) / "m")
             write_checkpoint(prefix, case.stored, shard_bytes=case.shard_bytes)
             with tf.Graph().as_default(), tf.Session(target) as session:
                 random_trees.outcome(case, session, prefix)

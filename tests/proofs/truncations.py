@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import graphio as tf
-from proofs import flips, hostile, places, programs, victims
+from proofs import flips, positions, programs, untrusted, victims
 from proofs.slices import Mode, Result, main
 from proofs.victims import ENGINES, Reader, Tally
 
@@ -198,20 +198,20 @@ def splices(seed: int, count: int, folder: Path) -> Result:
 
 
 def enemies(seed: int, count: int, folder: Path) -> Result:
-    """A trial is every case of hostile.py, and 1,000 random changes of an index."""
+    """A trial is every case of untrusted.py, and 1,000 random changes of an index."""
     tallies = []
     for k in range(count):
         (folder / str(k)).mkdir()
         prefix = folder / str(k) / "c"
         victims.write(prefix, save_id=seed * 1000 + k)
-        tallies += [(engine, hostile.all_cases(engine, prefix)) for engine in ENGINES]
-        tallies.append(("both engines", hostile.mutated(prefix, seed + k, 1000)))
+        tallies += [(engine, untrusted.all_cases(engine, prefix)) for engine in ENGINES]
+        tallies.append(("both engines", untrusted.mutated(prefix, seed + k, 1000)))
     return result(tallies)
 
 
 def iterators(seed: int, count: int, folder: Path) -> Result:
     """A trial is 20 changed positions of each pipeline; invalid ones are refused."""
-    found = [places.of_pipeline(name, seed, 20 * count) for name in programs.PIPELINES]
+    found = [positions.of_pipeline(name, seed, 20 * count) for name in programs.PIPELINES]
     return result([("tf.data", sum(found, Tally()))])
 
 

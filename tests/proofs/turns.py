@@ -152,7 +152,7 @@ class Play:
     ) -> None:
         recorder = Recorder()
         self.actors = {name: Actor(name, task, recorder) for name, task in tasks.items()}
-        self._recorder, self._told = recorder, set[str]()
+        self._recorder, self._reported = recorder, set[str]()
         self.calls = dict.fromkeys(tasks, 0)
         with watched_reads():
             for actor in self.actors.values():
@@ -172,19 +172,19 @@ class Play:
             actor.step()
             done += 1
         self.calls[name] += done
-        if actor.result is not None and name not in self._told:
-            self._told.add(name)
+        if actor.result is not None and name not in self._reported:
+            self._reported.add(name)
             self._recorder.acknowledge(actor.result)
 
     def refused(self) -> list[str]:
         """The errors of the actors that were not killed."""
-        told = []
+        reported = []
         for name, actor in self.actors.items():
             if actor.trouble is not None and not isinstance(actor.trouble, Killed):
                 if not isinstance(actor.trouble, errors.OpError):
                     raise actor.trouble
-                told.append(f"{name}: {actor.trouble}")
-        return told
+                reported.append(f"{name}: {actor.trouble}")
+        return reported
 
 
 def orders(names: Sequence[str], calls: int, switches: int) -> Iterator[list[tuple[str, int]]]:

@@ -196,14 +196,14 @@ class Trainer:
 def newest(
     folder: str | os.PathLike[str],
     graph_file: Callable[[int], bytes],
-    place: Callable[[int], tuple[int, int]] = generator,
+    position: Callable[[int], tuple[int, int]] = generator,
     blobs: Callable[[int], dict[str, bytes]] = lambda step: {},
 ) -> int:
     """The step of a folder's newest checkpoint after every byte of it was checked; -1: none.
 
     Args:
         graph_file: from the step to the bytes that its graph file must have.
-        place: maps the step to key and counter of the random generator.
+        position: maps the step to key and counter of the random generator.
         blobs: from the step to the program's own saved state.
 
     Raises:
@@ -217,13 +217,13 @@ def newest(
             raise Lost(f"there are checkpoints and none can be restored: {error}") from None
     if prefix is None:
         return -1
-    return step_of(prefix, graph_file, place, blobs)
+    return step_of(prefix, graph_file, position, blobs)
 
 
 def step_of(
     prefix: str,
     graph_file: Callable[[int], bytes],
-    place: Callable[[int], tuple[int, int]] = generator,
+    position: Callable[[int], tuple[int, int]] = generator,
     blobs: Callable[[int], dict[str, bytes]] = lambda step: {},
 ) -> int:
     """The step of a checkpoint after every byte of it was checked; arguments and errors as newest.
@@ -246,7 +246,7 @@ def step_of(
     for name in SHAPES:
         if found.variables[name].tobytes() != value(name, step).tobytes():
             raise Lost(f"variable '{name}' is not what was saved at step {step}")
-    if found.generators.get(GENERATOR) != place(step):
+    if found.generators.get(GENERATOR) != position(step):
         raise Lost(f"the random generator is not where it was at step {step}")
     if {n: b for n, b in found.resources.items() if isinstance(b, bytes)} != blobs(step):
         raise Lost(f"what the program saved is not that of step {step}")

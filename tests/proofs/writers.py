@@ -40,7 +40,7 @@ PATIENCE = 60  # seconds for the answer to one save
 SAME = Options(same=True, shard_bytes=1100)
 
 
-class Told:
+class Reported:
     """A process that saves on request.
 
     Attributes:
@@ -77,7 +77,7 @@ class Told:
         os.close(self.answer)
 
 
-def python_told(trainer: Trainer, folder: Path, shared: Sequence[Told]) -> Told:
+def python_reported(trainer: Trainer, folder: Path, shared: Sequence[Reported]) -> Reported:
     """A fork of this process that saves by its Saver."""
     to_read, order = os.pipe()
     answer, to_write = os.pipe()
@@ -91,7 +91,7 @@ def python_told(trainer: Trainer, folder: Path, shared: Sequence[Told]) -> Told:
         _obey(trainer, folder, to_read, to_write)
     os.close(to_read)
     os.close(to_write)
-    return Told(process, order, answer)
+    return Reported(process, order, answer)
 
 
 def _obey(trainer: Trainer, folder: Path, orders: int, answers: int) -> None:
@@ -104,27 +104,27 @@ def _obey(trainer: Trainer, folder: Path, orders: int, answers: int) -> None:
                 time.sleep(wait / 1e6)
                 try:
                     trainer.save(folder, step)
-                    told = f"saved {step} \n"
+                    reported = f"saved {step} \n"
                 except errors.OpError as error:
-                    told = f"failed {step} {error.message}\n"
-                os.write(answers, told.encode())
+                    reported = f"failed {step} {error.message}\n"
+                os.write(answers, reported.encode())
     except BaseException:
         os.write(answers, b"trouble " + traceback.format_exc().replace("\n", " | ").encode())
     finally:
         os._exit(0)
 
 
-def c_told(program: Program, folder: Path) -> Told:
+def c_reported(program: Program, folder: Path) -> Reported:
     """The program in C."""
     run = subprocess.Popen(
         program.command(folder, "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )
     assert run.stdin is not None and run.stdout is not None
-    told = Told(run.pid, os.dup(run.stdin.fileno()), os.dup(run.stdout.fileno()))
+    reported = Reported(run.pid, os.dup(run.stdin.fileno()), os.dup(run.stdout.fileno()))
     run.stdin.close()
     run.stdout.close()
     run.returncode = 0  # it is waited for by its number
-    return told
+    return reported
 
 
 class Contest:
@@ -141,7 +141,7 @@ class Contest:
         self.folder.mkdir()
         self.trainer = Trainer(SAME)
         self.program = Program(SAME, self.folder) if "C" in kinds else None
-        self.told: list[Told] = []
+        self.reported: list[Reported] = []
         self.step = 0
         self.whose: dict[int, str] = {}
         self.before: set[int] = {-1}
@@ -152,52 +152,52 @@ class Contest:
         kills.empty(self.folder)
         self.step, self.whose, self.before = 0, {}, {-1}
         for kind in self.kinds:
-            self.told.append(self._new(kind))
+            self.reported.append(self._new(kind))
 
     def end(self) -> None:
         """Ends the processes."""
-        for told in self.told:
-            told.close()
-        self.told = []
+        for reported in self.reported:
+            reported.close()
+        self.reported = []
 
-    def _new(self, kind: str) -> Told:
+    def _new(self, kind: str) -> Reported:
         if kind == "C":
             assert self.program is not None
-            return c_told(self.program, self.folder)
-        return python_told(self.trainer, self.folder, self.told)
+            return c_reported(self.program, self.folder)
+        return python_reported(self.trainer, self.folder, self.reported)
 
     def round(self) -> None:
         """One save of each at about the same time."""
         steps = {}
-        for number, (told, kind) in enumerate(zip(self.told, self.kinds, strict=True)):
+        for number, (reported, kind) in enumerate(zip(self.reported, self.kinds, strict=True)):
             self.step += 2  # so that graphs differ from one writer to the next
             steps[number] = self.step
             self.whose[self.step] = kind
-            told.save(self.step, self.chance.uniform(0, SPAN))
+            reported.save(self.step, self.chance.uniform(0, SPAN))
         killed = None
         if self.chance.randrange(KILLED) == 0:
-            killed = self.chance.randrange(len(self.told))
+            killed = self.chance.randrange(len(self.reported))
             time.sleep(self.chance.uniform(0, 2 * SPAN))
-            self.told[killed].kill()
+            self.reported[killed].kill()
             self.result.count("kills")
         saved, possible = self._answers(steps, killed)
         self._judge(saved, possible, killed is not None)
         if killed is not None:
-            self.told.pop(killed).close()
-            self.told.insert(killed, self._new(self.kinds[killed]))
+            self.reported.pop(killed).close()
+            self.reported.insert(killed, self._new(self.kinds[killed]))
 
     def _answers(self, steps: dict[int, int], killed: int | None) -> tuple[set[int], set[int]]:
         """The steps that were acknowledged; those that may have been committed without."""
         saved, possible, waiting = set(), set(), dict(steps)
         until = time.monotonic() + PATIENCE
         while waiting:
-            by = {self.told[number].answer: number for number in waiting}
+            by = {self.reported[number].answer: number for number in waiting}
             ready = select.select(list(by), [], [], max(until - time.monotonic(), 0))[0]
             if not ready:
                 raise AssertionError(f"no answer from {[self.kinds[n] for n in waiting]}")
             for descriptor in ready:
                 number = by[descriptor]
-                line = self.told[number].line()
+                line = self.reported[number].line()
                 if line == "":
                     continue
                 step = waiting.pop(number)

@@ -285,8 +285,8 @@ def by_hand() -> tf.GraphDef:
     x.attr["dtype"].type = tf.float32.as_datatype_enum
     c = made.node.add(name="c", op="Const")
     c.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([[1.0, 2.0], [3.0, 4.0]]))
-    product = made.node.add(name="m", op="MatMul", input=["x", "c"])
-    product.attr["transpose_b"].b = True
+    multiplied = made.node.add(name="m", op="MatMul", input=["x", "c"])
+    multiplied.attr["transpose_b"].b = True
     made.node.add(name="z", op="Add", input=["m", "m:0", "^c"])
     return made
 

@@ -67,11 +67,11 @@ def test_without_a_compiler_the_last_line_says_what_to_install(tmp_path: Path) -
         timeout=300,
     )
     assert done.returncode != 0
-    said = (done.stdout + done.stderr).splitlines()
-    (line,) = (text for text in said if text.startswith("graphio was not compiled"))
+    reported = (done.stdout + done.stderr).splitlines()
+    (line,) = (text for text in reported if text.startswith("graphio was not compiled"))
     assert all(remedy in line for remedy in REMEDIES) and "A wheel needs none" in line
     assert line in (done.stdout.splitlines()[-1:] + done.stderr.splitlines()[-1:])
-    assert "No C compiler works here." in " ".join(said)
+    assert "No C compiler works here." in " ".join(reported)
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +152,8 @@ def test_the_wheel_passes_its_self_test_in_an_environment_of_its_own(
     assert Path(sources).is_relative_to(ROOT) and Path(module).is_relative_to(packages)
     report = run(tmp_path / "alone" / "bin" / "graphio", "selftest", cwd=tmp_path)
     assert report.endswith("passed\n")
-    asked = [python, "-m", "graphio.cinfer", "--cflags", "--libs"]
-    flags = run(*asked, cwd=tmp_path).split()
+    requested = [python, "-m", "graphio.cinfer", "--cflags", "--libs"]
+    flags = run(*requested, cwd=tmp_path).split()
     (tmp_path / "app.c").write_text(
         '#include "cinfer.h"\nint main(void) { return ci_version() == 0; }\n'
     )

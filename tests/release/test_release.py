@@ -18,7 +18,7 @@ import release
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The files that the check reads, to be changed."""
-    for name in (*release.PLACES, release.CHANGELOG):
+    for name in (*release.POSITIONS, release.CHANGELOG):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -34,7 +34,7 @@ def test_the_checkout_is_in_order() -> None:
     assert release.problems(ROOT) == []
 
 
-@pytest.mark.parametrize("name", list(release.PLACES)[1:])
+@pytest.mark.parametrize("name", list(release.POSITIONS)[1:])
 def test_a_version_of_its_own_is_found(name: str, copy: Path) -> None:
     match = release.found(copy, name)
     assert match is not None
@@ -45,8 +45,8 @@ def test_a_version_of_its_own_is_found(name: str, copy: Path) -> None:
     assert problem.startswith(f"{name}: version")
 
 
-@pytest.mark.parametrize("name", release.PLACES)
-def test_a_place_without_a_version_is_found(name: str, copy: Path) -> None:
+@pytest.mark.parametrize("name", release.POSITIONS)
+def test_a_position_without_a_version_is_found(name: str, copy: Path) -> None:
     (copy / name).write_text("")
     assert f"{name}: no version found" in release.problems(copy)
 
@@ -79,7 +79,7 @@ def test_a_version_that_is_described_at_too_great_a_length_is_found(copy: Path) 
     assert f"has {release.MOST_LINES + 1} lines, expected at most" in found
 
 
-def test_a_changelog_needs_a_place_for_what_comes(copy: Path) -> None:
+def test_a_changelog_needs_a_position_for_what_comes(copy: Path) -> None:
     replace(copy / release.CHANGELOG, release.UNRELEASED, "## [0.0.1] - 2026-01-01")
     assert release.problems(copy) == [
         f"{release.CHANGELOG}: begins with another section than ## [Unreleased]"
@@ -89,7 +89,7 @@ def test_a_changelog_needs_a_place_for_what_comes(copy: Path) -> None:
 def test_a_release_writes_its_version_everywhere(copy: Path) -> None:
     release.write(copy, "1.20.3", "2031-02-03")
     assert release.problems(copy) == []
-    for name in release.PLACES:
+    for name in release.POSITIONS:
         match = release.found(copy, name)
         assert match is not None and ".".join(match.groups()) == "1.20.3"
     changelog = (copy / release.CHANGELOG).read_text()

@@ -197,14 +197,14 @@ def test_variables_without_values_leave_a_folder_that_can_be_tried_again(tmp_pat
             tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"x": x}, {"y": scores})
 
 
-class NoRoom(files.FileLayer):
+class NoCapacity(files.FileLayer):
     """A disk that is full from the n-th rename on."""
 
     left = 0
 
     def rename(self, old: str, new: str) -> None:
-        NoRoom.left -= 1
-        if NoRoom.left < 0:
+        NoCapacity.left -= 1
+        if NoCapacity.left < 0:
             raise OSError(28, "No space left on device")
         super().rename(old, new)
 
@@ -213,14 +213,14 @@ def test_a_save_that_fails_anywhere_leaves_no_saved_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x, _, scores = net()
-    monkeypatch.setattr(files.SYSTEM, "rename", NoRoom().rename)
+    monkeypatch.setattr(files.SYSTEM, "rename", NoCapacity().rename)
     failed = 0
     with tf.Session() as sess:
-        NoRoom.left = 99
+        NoCapacity.left = 99
         sess.run(tf.global_variables_initializer())
         for steps in range(9):
             folder = str(tmp_path / str(steps))
-            NoRoom.left = steps
+            NoCapacity.left = steps
             try:
                 tf.saved_model.simple_save(sess, folder, {"x": x}, {"y": scores})
             except OSError:
@@ -245,7 +245,7 @@ def test_what_is_no_saved_model_is_refused(tmp_path: Path) -> None:
     assert graph.get_operations() == []
 
 
-def test_a_strangers_asset_stays_in_the_folder(tmp_path: Path) -> None:
+def test_a_untrusted_asset_stays_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("a")
     asset = tf.constant(str(tmp_path / "words.txt"), name="words")
     main = tf.Variable("", name="seen", trainable=False).assign(asset).op
@@ -367,35 +367,39 @@ def test_a_graph_has_one_operation_to_run_after_a_load(tmp_path: Path) -> None:
 
 
 def test_a_description_forgets_its_tensor() -> None:
-    told = tf.saved_model.utils.build_tensor_info(tf.constant([1.0]))
-    told.ClearField("name")
+    reported = tf.saved_model.utils.build_tensor_info(tf.constant([1.0]))
+    reported.ClearField("name")
     with pytest.raises(ValueError, match=r"Invalid TensorInfo.encoding"):
-        tf.saved_model.utils.get_tensor_from_tensor_info(told)
-    told.ClearField("dtype")
-    assert (told.dtype, told.name) == (0, "")
+        tf.saved_model.utils.get_tensor_from_tensor_info(reported)
+    reported.ClearField("dtype")
+    assert (reported.dtype, reported.name) == (0, "")
 
 
 def test_a_sparse_tensor_is_described_by_its_parts(tmp_path: Path) -> None:
     sparse = tf.sparse_placeholder(tf.float32, [4, 6], name="s")
-    told = tf.saved_model.utils.build_tensor_info(sparse)
-    assert told.WhichOneof("encoding") == "coo_sparse" and told.HasField("coo_sparse")
-    assert told.coo_sparse.indices_tensor_name == sparse.indices.name and not told.name
-    assert [d.size for d in told.tensor_shape.dim] == [4, 6]
-    copy = tf.saved_model.signature_def_utils.build_signature_def({"x": told}, {}, "m").inputs["x"]
+    reported = tf.saved_model.utils.build_tensor_info(sparse)
+    assert reported.WhichOneof("encoding") == "coo_sparse" and reported.HasField("coo_sparse")
+    assert reported.coo_sparse.indices_tensor_name == sparse.indices.name and not reported.name
+    assert [d.size for d in reported.tensor_shape.dim] == [4, 6]
+    copy = tf.saved_model.signature_def_utils.build_signature_def({"x": reported}, {}, "m").inputs[
+        "x"
+    ]
     again = tf.saved_model.utils.get_tensor_from_tensor_info(copy)
     assert again.values is sparse.values and again.dense_shape is sparse.dense_shape
     copy.coo_sparse.values_tensor_name = "nothing:0"
     with pytest.raises(KeyError):
         tf.saved_model.utils.get_tensor_from_tensor_info(copy)
-    signature = tf.saved_model.signature_def_utils.build_signature_def({"x": told}, {"x": told})
+    signature = tf.saved_model.signature_def_utils.build_signature_def(
+        {"x": reported}, {"x": reported}
+    )
     builder = tf.saved_model.Builder(str(tmp_path / "m"))
     tf.Variable(0.0)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         with pytest.raises(TypeError, match="give its parts"):
             builder.add_meta_graph_and_variables(session, ["a"], {"f": signature})
-        told.ClearField("coo_sparse")
-        signature.inputs["x"].CopyFrom(told)
+        reported.ClearField("coo_sparse")
+        signature.inputs["x"].CopyFrom(reported)
         with pytest.raises(AssertionError, match="must have the name and dtype fields set: 'x'"):
             builder.add_meta_graph_and_variables(session, ["a"], {"f": signature})
 

@@ -30,11 +30,11 @@ def packed() -> bytes:
 
 def with_header(data: bytes, **changes: int) -> bytes:
     """The file with fields of its header changed and its checksum made right again."""
-    places = {"major": (8, "<H"), "minor": (10, "<H"), "flags": (12, "<I"), "length": (16, "<Q"),
+    positions = {"major": (8, "<H"), "minor": (10, "<H"), "flags": (12, "<I"), "length": (16, "<Q"),
               "start": (24, "<Q"), "size": (32, "<Q"), "reserved": (50, "<H")}  # fmt: skip
     made = bytearray(data)
     for name, value in changes.items():
-        at, form = places[name]
+        at, form = positions[name]
         struct.pack_into(form, made, at, value)
     struct.pack_into("<I", made, 60, crc32c(bytes(made[:60])))
     return bytes(made)

@@ -33,7 +33,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("notes.gio", "is not a model file: it does not begin as one"),
     ],
 )
-def test_another_kind_of_file_is_told(engine: str, name: str, text: str, files: Path) -> None:
+def test_another_kind_of_file_is_reported(engine: str, name: str, text: str, files: Path) -> None:
     path = files / name
     with pytest.raises(errors.DataLossError) as of_file:
         engines.module(engine).load(path)
@@ -60,7 +60,7 @@ def test_a_folder_or_a_pipe_is_no_file(engine: str, name: str, files: Path) -> N
 
 @engines.BOTH
 @pytest.mark.parametrize("source, found", [(None, "None"), (3, "of type int")])
-def test_what_is_neither_a_path_nor_bytes_is_told(engine: str, source: Any, found: str) -> None:
+def test_what_is_neither_a_path_nor_bytes_is_reported(engine: str, source: Any, found: str) -> None:
     with pytest.raises(TypeError) as error:
         engines.module(engine).load(source)
     assert str(error.value) == f"source is {found}, expected a path or the bytes of a model file"
@@ -81,7 +81,7 @@ def test_a_state_is_not_saved_into_what_is_no_folder(engine: str, files: Path) -
 
 
 @engines.BOTH
-def test_inputs_without_names_are_told_their_names(engine: str, files: Path) -> None:
+def test_inputs_without_names_are_reported_their_names(engine: str, files: Path) -> None:
     train = engines.module(engine).load(files / "net.gio").signature("train")
     with pytest.raises(TypeError, match=r"'train' takes its inputs by name: \(x=..., y=...\)"):
         train([[1, 2, 3]], [[1, 0]])

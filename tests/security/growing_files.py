@@ -353,12 +353,12 @@ def tf_partitions(folder: Path, size: int) -> Work:
     return _read(folder / "m")
 
 
-def tf_texts(folder: Path, size: int) -> Work:
+def tf_strings(folder: Path, size: int) -> Work:
     """A tensor of many strings."""
-    sizes, texts = number(1) * size, b"x" * size
+    sizes, strings = number(1) * size, b"x" * size
     widths = np.ones(size, "<u4").tobytes()
-    data = sizes + masked(widths) + texts
-    row = entry(7, (size,), 0, widths + masked(widths) + texts, size=len(data))
+    data = sizes + masked(widths) + strings
+    row = entry(7, (size,), 0, widths + masked(widths) + strings, size=len(data))
     (folder / "m.index").write_bytes(table_of([(b"", b"\x08\1"), (b"t", row)]))
     (folder / "m.data-00000-of-00001").write_bytes(data)
     return _read(folder / "m")

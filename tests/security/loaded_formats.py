@@ -321,8 +321,8 @@ def main() -> None:
         written(folder / name, NAME)
     sys.addaudithook(_audit)
     read(folder / "warm")
-    places = sorted(path for path in folder.iterdir() if path.name != "warm")
-    found = {place.name: watched(functools.partial(read, place)) for place in places}
+    positions = sorted(path for path in folder.iterdir() if path.name != "warm")
+    found = {position.name: watched(functools.partial(read, position)) for position in positions}
     print(json.dumps({**found, "forbidden": watched(_forbidden)}))
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
-from proofs import hostile
+from proofs import untrusted
 
 import graphio as tf
 import graphio.onnx
@@ -108,7 +108,7 @@ def _forged(folder: Path, name: str, field: str) -> Path:
         else:
             index.meta_file = name
 
-    (folder / "m.index").write_bytes(hostile.forge(prefix, change))
+    (folder / "m.index").write_bytes(untrusted.forge(prefix, change))
     return prefix
 
 
@@ -237,8 +237,8 @@ if __name__ == "__main__":
     outcomes = {}
     for kind in KINDS:
         for again in "warm", "watched":  # modules that are imported late are loaded the second time
-            place = Path(sys.argv[1], kind, again)
-            place.mkdir(parents=True)
-            os.close(os.open(place, os.O_RDONLY))  # a mark in the record
-            outcomes[kind] = list(attacked(kind, place / "model"))
+            position = Path(sys.argv[1], kind, again)
+            position.mkdir(parents=True)
+            os.close(os.open(position, os.O_RDONLY))  # a mark in the record
+            outcomes[kind] = list(attacked(kind, position / "model"))
     print(json.dumps(outcomes))

@@ -34,7 +34,7 @@ SECTIONS = {
 }  # fmt: skip
 
 
-ROOM = 1 << 32  # bytes that a run may take: the Python runtime has no limit
+CAPACITY = 1 << 32  # bytes that a run may take: the Python runtime has no limit
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def little_memory() -> Iterator[None]:
         pytest.skip("only Linux tells how much memory a process has")
     pages = int(statistics.read_text().split()[0])
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ROOM, before[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + CAPACITY, before[1]))
     try:
         yield
     finally:
@@ -70,7 +70,7 @@ def test_every_class_of_attack_has_its_named_ones() -> None:
 
 
 @pytest.mark.parametrize(("attack", "engine"), CASES)
-def test_a_named_attack_ends_as_it_must_and_the_message_names_the_place(
+def test_a_named_attack_ends_as_it_must_and_the_message_names_the_position(
     attack: Named, engine: str
 ) -> None:
     ends, message = outcome(attack, engine)

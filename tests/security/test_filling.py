@@ -92,7 +92,7 @@ def integers(model: model_pb2.Model, fresh: Iterator[str]) -> None:
     value.ints.i.extend([1] * 100)
 
 
-def texts(model: model_pb2.Model, fresh: Iterator[str]) -> None:
+def string_values(model: model_pb2.Model, fresh: Iterator[str]) -> None:
     value = node(model, next(fresh), "Constant").attr.add(key="value_strings").value
     value.strings.s.extend([b""] * 100)
 
@@ -128,7 +128,7 @@ def metadata(model: model_pb2.Model, fresh: Iterator[str]) -> None:
 
 
 PARTS: tuple[Add, ...] = (
-    chained, fanned, waiting, summed, constant, bits, integers, texts, branches, variable,
+    chained, fanned, waiting, summed, constant, bits, integers, string_values, branches, variable,
     signature, metadata,
 )  # fmt: skip
 
@@ -193,7 +193,7 @@ def chain_of_onnx(length: int) -> onnx.ModelProto:
 def test_a_long_chain_opens_as_it_is_converted_stripped_and_run(tmp_path: Path) -> None:
     converted = tf.onnx.convert(chain_of_onnx(4000))
     opens(converted)
-    opens(size_reduction.slimmed(converted, strip=True, optimize="none"))
+    opens(size_reduction.reduced(converted, strip=True, optimize="none"))
 
 
 def test_a_session_takes_its_own_bytes_whatever_they_want_of_memory() -> None:

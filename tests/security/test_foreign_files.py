@@ -84,17 +84,19 @@ OPENERS: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize("opener", OPENERS)
 def test_every_opener_of_models_says_what_a_file_is(opener: str, tmp_path: Path) -> None:
-    wanted = FILES | WEIGHTS | (NAMED if opener in ("runtime", "cinfer", "saved_model") else {})
+    expected = FILES | WEIGHTS | (NAMED if opener in ("runtime", "cinfer", "saved_model") else {})
     if opener == "tensorflow":
-        del wanted["nothing.gio"]  # an empty GraphDef, which is reported as that
-    for name, (data, words) in wanted.items():
+        del expected["nothing.gio"]  # an empty GraphDef, which is reported as that
+    for name, (data, words) in expected.items():
         (tmp_path / name).write_bytes(data)
         with pytest.raises(errors.DataLossError, match=words) as caught:
             OPENERS[opener](str(tmp_path / name))
         assert "bytes" in opener or name in caught.value.message
 
 
-def test_a_session_that_loads_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_session_that_loads_a_file_in_the_position_of_a_folder_is_reported(
+    tmp_path: Path,
+) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         for name, (data, words) in FILES.items():
             (tmp_path / name).write_bytes(data)
@@ -126,7 +128,7 @@ def test_the_command_line_says_what_a_file_is(
 
 
 @pytest.mark.parametrize("load", [tf.runtime.load, tf.cinfer.load])
-def test_a_folder_is_told_who_opens_it(load: Callable[[str], Any], tmp_path: Path) -> None:
+def test_a_folder_is_reported_who_opens_it(load: Callable[[str], Any], tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=r"tf\.saved_model\.load opens those"):
         load(str(tmp_path))
 

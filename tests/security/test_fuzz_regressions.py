@@ -63,8 +63,8 @@ def test_a_pack_gives_back_its_seeds() -> None:
 
 def test_a_report_is_read() -> None:
     line = fuzz.line_of("wire", 17, REPORT + "stat::number_of_executed_units: 9001\n", 2.0, 0)
-    wanted = {"executions": 9001, "coverage": 1001, "features": 1502, "corpus": 26, "findings": 0}
-    assert {key: line[key] for key in wanted} == wanted
+    expected = {"executions": 9001, "coverage": 1001, "features": 1502, "corpus": 26, "findings": 0}
+    assert {key: line[key] for key in expected} == expected
     assert fuzz.line_of("wire", 17, REPORT, 2.0, 1)["executions"] == 9000
 
 

@@ -498,10 +498,10 @@ def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model
     assert failures > 4096 // steps
 
 
-def hashes(texts: Array) -> Array:
+def hashes(strings: Array) -> Array:
     """The hashes of rows of letters in the table of names: FNV-1a, then the upper half of a multiply."""
-    found = np.full(len(texts), 14695981039346656037, np.uint64)
-    for column in texts.T:
+    found = np.full(len(strings), 14695981039346656037, np.uint64)
+    for column in strings.T:
         found = (found ^ column.astype(np.uint64)) * np.uint64(1099511628211)
     mixed = (found ^ (found >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(32)).astype(np.uint32)
@@ -728,10 +728,10 @@ def test_operators_of_other_domains_are_others() -> None:
     assert "operators of the model: " + 200 * "d" + ".A" in lacking("A", domains=("d" * 300,))
 
 
-def test_as_many_are_listed_as_there_is_room_for() -> None:
-    said = lacking(*(f"Operator{i}" for i in range(99)))
-    listed = said.count("mine.Operator")
-    assert 9 < listed < 30 and said.endswith(f" and for {99 - listed} more")
+def test_as_many_are_listed_as_there_is_capacity_for() -> None:
+    reported = lacking(*(f"Operator{i}" for i in range(99)))
+    listed = reported.count("mine.Operator")
+    assert 9 < listed < 30 and reported.endswith(f" and for {99 - listed} more")
     assert lacking("L" * 400, "Long").count("mine.") == 2
     assert lacking("Long" * 100, "A").endswith(": mine.A version 1 (node 'n1') and for 1 more")
     assert "Z" in lacking(*["A"] * 1500, "Z")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import engines
 import pytest
-from proofs import flips, hostile, places, programs, slices, truncations, victims
+from proofs import flips, positions, programs, slices, truncations, untrusted, victims
 
 from graphio.support import errors
 
@@ -95,27 +95,27 @@ def test_splices_of_two_checkpoints_are_refused(engine: str, folder: Path) -> No
         all_refused(truncations.spliced(engine, a, b), 50)
 
 
-@pytest.mark.parametrize("case", [*hostile.CASES, *hostile.VALUES])
+@pytest.mark.parametrize("case", [*untrusted.CASES, *untrusted.VALUES])
 def test_a_forged_checkpoint_is_refused(engine: str, case: str, prefix: Path) -> None:
-    all_refused(hostile.case(engine, prefix, case), 1)
+    all_refused(untrusted.case(engine, prefix, case), 1)
 
 
 def test_both_engines_take_the_same_changed_indexes(prefix: Path) -> None:
     engines.module("cinfer")
-    tally = hostile.mutated(prefix, 1, 500)
+    tally = untrusted.mutated(prefix, 1, 500)
     assert tally.taken == []
     assert 400 < tally.refused < tally.tried
 
 
 @pytest.mark.parametrize("pipeline", programs.PIPELINES)
-def test_changed_places_of_an_iterator_neither_hang_nor_escape(pipeline: str) -> None:
+def test_changed_positions_of_an_iterator_neither_hang_nor_escape(pipeline: str) -> None:
     """They are refused with words, or the iterator goes on; never a bare error of Python's."""
-    tally = places.of_pipeline(pipeline, 1, 20)
+    tally = positions.of_pipeline(pipeline, 1, 20)
     assert tally.taken == []
     assert 0 < tally.refused < tally.tried == 20
 
 
-def test_a_file_that_loads_in_spite_of_its_damage_is_told(prefix: Path) -> None:
+def test_a_file_that_loads_in_spite_of_its_damage_is_reported(prefix: Path) -> None:
     tally = flips.of_a_file(lambda: None, prefix.with_suffix(".index"), [0, 9])
     assert (tally.tried, tally.refused, tally.taken) == (2, 0, [".index, bit 0", ".index, bit 9"])
 

@@ -24,7 +24,7 @@ SHORT = [
 
 
 @pytest.mark.parametrize("mode", SHORT)
-def test_a_failing_call_is_told_and_loses_nothing(mode: str, quick_folder: Path) -> None:
+def test_a_failing_call_is_reported_and_loses_nothing(mode: str, quick_folder: Path) -> None:
     trouble = cuts.why_not(mode.split()[-1]) if mode.startswith("full") else shim.why_not()
     if trouble:
         pytest.skip(trouble)

@@ -60,7 +60,7 @@ def test_torch_opens_them_too(tmp_path: Path) -> None:
         (lambda data: data.replace(b'[0,', b'[8,', 1), ""),
     ],
 )  # fmt: skip
-def test_a_file_with_holes_is_told(
+def test_a_file_with_holes_is_reported(
     damage: Callable[[bytes], bytes], words: str, tmp_path: Path
 ) -> None:
     """The control of the look at the bytes."""

@@ -10,7 +10,7 @@ import pytest
 from proofs import restores
 
 
-def test_every_difference_is_told_at_once_and_nothing_is_assigned(tmp_path: Path) -> None:
+def test_every_difference_is_reported_at_once_and_nothing_is_assigned(tmp_path: Path) -> None:
     engines.module("cinfer")
     found = restores.differences(1, 25, tmp_path)
     assert found.lost == []

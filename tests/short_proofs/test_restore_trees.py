@@ -163,12 +163,14 @@ def renames(draw: st.DrawFn, stored: list[str]) -> tuple[Any, Rename, Callable[[
     table |= draw(st.dictionaries(st.sampled_from(stored), names, max_size=2))
 
     def for_something(graph: list[str]) -> bool:
-        def known(wanted: str, inside: list[str]) -> bool:
-            if wanted.endswith("/"):
+        def known(expected_values: str, inside: list[str]) -> bool:
+            if expected_values.endswith("/"):
                 return any(
-                    under(wanted, n.removeprefix(wanted)) == n or wanted == "/" for n in inside
+                    under(expected_values, n.removeprefix(expected_values)) == n
+                    or expected_values == "/"
+                    for n in inside
                 )
-            return wanted in inside
+            return expected_values in inside
 
         return all(known(old, stored) and known(new, graph) for old, new in table.items())
 
@@ -305,19 +307,21 @@ def outcome(case: Case, session: tf.Session, prefix: str) -> None:
     except Refused:
         changed = None
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as reported:
             warnings.simplefilter("always")
             saver.restore(session, prefix, **case.options)
         assert changed is not None, "it should have been refused"
         ignored = case.options.get("ignore", [])
         left = [n for n in case.graph if not any(n.startswith(p) for p in ignored)]
-        assert bool(told) == (len(left) > len(changed))
+        assert bool(reported) == (len(left) > len(changed))
     except (tf.errors.NotFoundError, tf.errors.InvalidArgumentError):
         assert changed is None, "it should have been restored"
     for name, before in case.graph.items():
-        now, wanted = session.state.get(name), (changed or {}).get(name, before)
-        assert now.dtype == wanted.dtype and now.shape == wanted.shape
-        assert now.tobytes() == wanted.tobytes() or np.array_equal(now, wanted, equal_nan=True)
+        now, expected_values = session.state.get(name), (changed or {}).get(name, before)
+        assert now.dtype == expected_values.dtype and now.shape == expected_values.shape
+        assert now.tobytes() == expected_values.tobytes() or np.array_equal(
+            now, expected_values, equal_nan=True
+        )
 
 
 @settings(

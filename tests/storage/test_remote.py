@@ -345,7 +345,9 @@ def test_only_stores_of_atomic_puts_hold_checkpoints(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "packages"), [("gs://b/m", r"'\.\[remote\]' gcsfs"), ("az://c/m", "adlfs")]
 )
-def test_what_to_install_is_said(url: str, packages: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_to_install_is_reported(
+    url: str, packages: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def without(name: str) -> Any:
         raise ImportError(f"No module named {name!r}")
 

@@ -82,14 +82,14 @@ def test_onnx_models_are_read_and_written(folder: str, tmp_path: Path) -> None:
     fs = fsspec.filesystem("memory")
     fs.put(str(tmp_path / "net.onnx"), f"{folder}/net.onnx")
     image = np.ones((2, 3), np.float32)
-    wanted = tf.onnx.load(tmp_path / "net.onnx").signature()(image)["score"]
+    expected = tf.onnx.load(tmp_path / "net.onnx").signature()(image)["score"]
     assert (
-        tf.onnx.load(f"{folder}/net.onnx").signature()(image)["score"].tolist() == wanted.tolist()
+        tf.onnx.load(f"{folder}/net.onnx").signature()(image)["score"].tolist() == expected.tolist()
     )
     tf.onnx.convert(f"{folder}/net.onnx", f"{folder}/net.gio")
     tf.onnx.from_model(f"{folder}/net.gio", f"{folder}/again.onnx")
     again = tf.onnx.load(f"{folder}/again.onnx", "cinfer").signature()(image)["score"]
-    np.testing.assert_allclose(again, wanted, rtol=1e-6)
+    np.testing.assert_allclose(again, expected, rtol=1e-6)
 
 
 def test_a_saved_model_of_tensorflow_is_read(folder: str, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_saved_model_of_tensorflow_is_read(folder: str, tmp_path: Path) -> Non
     assert far.signatures == near.signatures
 
 
-def test_what_is_not_there_is_told_by_its_address(folder: str) -> None:
+def test_what_is_not_there_is_reported_by_its_address(folder: str) -> None:
     for load in (tf.runtime.load, tf.cinfer.load, tf.saved_model.load, tf.onnx.load):
         with pytest.raises(errors.NotFoundError, match=folder):
             load(f"{folder}/none.gio")
@@ -158,7 +158,7 @@ def test_files_are_copied_between_this_machine_and_a_store(folder: str, tmp_path
         tf.gfile.Copy(f"{folder}/a", str(tmp_path / "b"))
 
 
-def test_what_a_store_cannot_do_is_told(folder: str) -> None:
+def test_what_a_store_cannot_do_is_reported(folder: str) -> None:
     tf.gfile.GFile(f"{folder}/a", "w").close()
     with pytest.raises(errors.UnimplementedError, match="copy and remove"):
         tf.gfile.Rename(f"{folder}/a", f"{folder}/b")

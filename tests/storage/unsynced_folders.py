@@ -26,18 +26,18 @@ NUMBERS = ("EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EIO", "ENOSPC", "EDQUOT
 def outcome(folder: Path, save: Callable[[str], object]) -> str:
     """The outcomes of a save to an existing prefix, and of one to a new prefix."""
     before = sorted(os.listdir(folder))
-    told = []
+    reported = []
     for base in ("m", "new"):
         try:
             save(str(folder / base))
-            told.append("saved")
+            reported.append("saved")
         except (OSError, tf.errors.OpError) as error:
             named = os.fspath(folder) in str(error)
-            told.append("reported" if named else f"an error that names no folder: {error}")
-    if told == ["reported", "reported"] and sorted(os.listdir(folder)) != before:
-        told.append(f"left {sorted(set(os.listdir(folder)) - set(before))}")
+            reported.append("reported" if named else f"an error that names no folder: {error}")
+    if reported == ["reported", "reported"] and sorted(os.listdir(folder)) != before:
+        reported.append(f"left {sorted(set(os.listdir(folder)) - set(before))}")
     read_checkpoint(folder / "m")
-    return ", ".join(told)
+    return ", ".join(reported)
 
 
 def savers() -> dict[str, Callable[[str], object]]:
@@ -58,17 +58,17 @@ def savers() -> dict[str, Callable[[str], object]]:
 
 def main() -> None:
     shim.run_preloaded()
-    told = []
+    reported = []
     for who, save in savers().items():
         for name in NUMBERS:
-            place = Path(sys.argv[1]) / f"{who}-{name}"
-            place.mkdir()
-            write_checkpoint(place / "m", {"v": np.zeros(9, np.float32)})
-            save(str(place / "m"))
-            shim.refuse_sync(place, getattr(errno, name))
-            told.append([name, who, outcome(place, save)])
-            shim.refuse_sync(place, 0)
-    print(json.dumps(told))
+            position = Path(sys.argv[1]) / f"{who}-{name}"
+            position.mkdir()
+            write_checkpoint(position / "m", {"v": np.zeros(9, np.float32)})
+            save(str(position / "m"))
+            shim.refuse_sync(position, getattr(errno, name))
+            reported.append([name, who, outcome(position, save)])
+            shim.refuse_sync(position, 0)
+    print(json.dumps(reported))
 
 
 if __name__ == "__main__":

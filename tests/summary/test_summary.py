@@ -94,12 +94,12 @@ def test_a_histogram_of_what_is_no_number_is_refused(bad: float, word: str) -> N
 def pixels_of(png: bytes) -> np.ndarray:
     """An independent reader of PNG files whose rows have no filter."""
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    place, parts = 8, {}
-    while place < len(png):
-        size = int.from_bytes(png[place : place + 4], "big")
-        name, data = png[place + 4 : place + 8], png[place + 8 : place + 8 + size]
-        assert zlib.crc32(name + data) == int.from_bytes(png[place + 8 + size :][:4], "big")
-        parts[name], place = data, place + 12 + size
+    position, parts = 8, {}
+    while position < len(png):
+        size = int.from_bytes(png[position : position + 4], "big")
+        name, data = png[position + 4 : position + 8], png[position + 8 : position + 8 + size]
+        assert zlib.crc32(name + data) == int.from_bytes(png[position + 8 + size :][:4], "big")
+        parts[name], position = data, position + 12 + size
     width, height = (int.from_bytes(parts[b"IHDR"][i : i + 4], "big") for i in (0, 4))
     channels = {0: 1, 2: 3, 6: 4}[parts[b"IHDR"][9]]
     rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), np.uint8).reshape(height, -1)
@@ -154,7 +154,7 @@ def test_images_of_floats_are_scaled() -> None:
 
 
 @TARGETS
-def test_sounds_and_texts(target: str) -> None:
+def test_sounds_and_strings(target: str) -> None:
     sound = np.float32([[[0.0], [1.0], [-1.0], [2.0]]])
     (value,) = shown(tf.summary.audio("s", sound, 8000.0, max_outputs=1), target)
     assert value.tag == "s/audio" and value.audio.content_type == "audio/wav"
@@ -440,7 +440,7 @@ def test_a_sound_that_no_wav_file_holds_is_refused() -> None:
         assert not tf.Summary.FromString(none).value
 
 
-def test_events_that_come_after_the_end_are_read_when_asked_again(
+def test_events_that_come_after_the_end_are_read_when_requested_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("tensorboard")

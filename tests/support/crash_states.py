@@ -278,15 +278,15 @@ class Replica:
             with open(os.path.join(self.pool, str(number)), "wb") as file:
                 file.write(self.contents.all[number])
         self._made = len(self.contents.all)
-        wanted = dict(state)
+        expected = dict(state)
         for name, number in list(self._now.items()):
-            if wanted.get(name) != number:
+            if expected.get(name) != number:
                 os.unlink(os.path.join(self.folder, name))
                 del self._now[name]
-        for name, number in wanted.items():
+        for name, number in expected.items():
             if name not in self._now:
                 os.link(os.path.join(self.pool, str(number)), os.path.join(self.folder, name))
-        self._now = wanted
+        self._now = expected
 
     def copy(self, state: State) -> None:
         """Makes the folder hold exactly this state, in separate files that may be changed."""

@@ -97,7 +97,7 @@ def padded(x: Array, start: int, number: int) -> Array:
 # ---- matrix multiplications ----
 
 
-def product(a: Array, b: Array) -> Array:
+def matmul(a: Array, b: Array) -> Array:
     """a (m, k), b (k, n) -> (m, n)."""
     (m, k), n = a.shape, b.shape[1]
     if k > 0 and (n == 1 or (n < 8 and k >= 32 * n)):
@@ -112,7 +112,7 @@ def product(a: Array, b: Array) -> Array:
 
 def gemm(a: Array, b: Array, c: Array | None, alpha: float = 1.0, beta: float = 1.0) -> Array:
     """alpha a b + beta c; turn a and b before the call."""
-    y = product(a, b)
+    y = matmul(a, b)
     if alpha != 1:
         y = mul(alpha, y)
     if c is None or beta == 0:
@@ -141,8 +141,8 @@ class Window:
             rows.append(np.where((at >= 0) & (at < image[i]), at, -1))
         y, x = rows[0][:, None, :, None], rows[1][None, :, None, :]
         self.oh, self.ow = out
-        places = np.where((y < 0) | (x < 0), -1, y * image[1] + x)
-        self.taps = places.reshape(out[0] * out[1], kernel[0] * kernel[1])
+        positions = np.where((y < 0) | (x < 0), -1, y * image[1] + x)
+        self.taps = positions.reshape(out[0] * out[1], kernel[0] * kernel[1])
 
 
 def patches(x: Array, window: Window) -> Array:
@@ -174,7 +174,7 @@ def conv2d(
 
             parts.append(block_sum(step, kh * kw, kh * kw, (len(p), 1)))
         else:
-            parts.append(product(p, filters))
+            parts.append(matmul(p, filters))
     return np.concatenate(parts, axis=1).reshape(x.shape[0], window.oh, window.ow, m)
 
 
@@ -190,21 +190,21 @@ def conv(
     """Channels first: x (n, c, h, w), w (m, c / group, kh, kw), bias (m) -> (n, m, oh, ow)."""
     n, m, ic = len(x), len(w), w.shape[1]
     window = Window(x.shape[2:], w.shape[2:], strides, pads, dilations)
-    oc, places, parts = m // group, len(window.taps), []
+    oc, positions, parts = m // group, len(window.taps), []
     for image in x:
         for g in range(group):
             own = image[g * ic : (g + 1) * ic].reshape(ic, -1)
             taps = np.concatenate([own, np.zeros((ic, 1), F)], axis=1)[:, window.taps]
-            columns = np.ascontiguousarray(taps.transpose(0, 2, 1).reshape(-1, places))
+            columns = np.ascontiguousarray(taps.transpose(0, 2, 1).reshape(-1, positions))
             filters = w[g * oc : (g + 1) * oc].reshape(oc, -1)
             if group > 1 and ic == 1 and oc == 1:  # depthwise: one chain
 
                 def step(acc: Array, k: int, f: Array = filters, c: Array = columns) -> Array:
                     return fma(f[:, k : k + 1], c[k], acc)
 
-                parts.append(block_sum(step, len(columns), len(columns), (1, places)))
+                parts.append(block_sum(step, len(columns), len(columns), (1, positions)))
             else:
-                parts.append(product(filters, columns))
+                parts.append(matmul(filters, columns))
     y = np.concatenate(parts).reshape(n, m, window.oh, window.ow)
     return add(y, bias[:, None, None])
 
@@ -214,7 +214,7 @@ def conv2d_grad_filter(
 ) -> Array:
     """The gradient of conv2d (one group, no dilation) by w (kh, kw, c, m)."""
     window = Window(x.shape[1:3], kernel, strides, pads, (1, 1))
-    dw = product(np.ascontiguousarray(patches(x, window).T), dy.reshape(-1, dy.shape[3]))
+    dw = matmul(np.ascontiguousarray(patches(x, window).T), dy.reshape(-1, dy.shape[3]))
     return dw.reshape(*kernel, x.shape[3], dy.shape[3])
 
 
@@ -225,13 +225,13 @@ def conv2d_grad_input(
     n, h, width, c = shape
     kh, kw, _, m = w.shape
     window = Window((h, width), (kh, kw), strides, pads, (1, 1))
-    columns = product(dy.reshape(-1, m), np.ascontiguousarray(w.reshape(-1, m).T))
+    columns = matmul(dy.reshape(-1, m), np.ascontiguousarray(w.reshape(-1, m).T))
     columns = columns.reshape(n, len(window.taps), kh * kw, c)
     dx = np.zeros((n, h * width, c), F)
     for pixel, taps in enumerate(window.taps):
-        for tap, place in enumerate(taps):
-            if place >= 0:
-                dx[:, place] = add(dx[:, place], columns[:, pixel, tap])
+        for tap, position in enumerate(taps):
+            if position >= 0:
+                dx[:, position] = add(dx[:, position], columns[:, pixel, tap])
     return dx.reshape(shape)
 
 

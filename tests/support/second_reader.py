@@ -135,7 +135,7 @@ def read_model(path: str) -> dict:
 
 
 def read_tensors(model: dict[int, list], data: bytes, flag: bool) -> list:
-    found, end, in_panels = [], 0, False
+    found, end, in_packed_tiles = [], 0, False
     for row in map(fields, model.get(7, [])):
         offset, nbytes = one(row, 4, 0), one(row, 5, 0)
         expect(offset == -(-end // 64) * 64 and not any(data[end:offset]), "a tensor's offset")
@@ -147,10 +147,10 @@ def read_tensors(model: dict[int, list], data: bytes, flag: bool) -> list:
         if width or axis:
             expect(dtype == 1 and len(dims) > 1 and 0 < width <= 4096, "a tensor's packing")
             expect(axis in (0, len(dims) - 1), "a tensor's packed axis")
-            made, in_panels = row_major(made.ravel(), dims, width, axis), True
+            made, in_packed_tiles = row_major(made.ravel(), dims, width, axis), True
         found.append(made)
     expect(end == len(data), "the data section's length")
-    expect(flag == in_panels, "the flag of packed weights")
+    expect(flag == in_packed_tiles, "the flag of packed weights")
     return found
 
 

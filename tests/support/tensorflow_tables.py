@@ -43,8 +43,8 @@ def table_of(
     """An index file of one block, which the list of blocks puts at `begin`."""
     first = block(rows) if data is None else data
     filters, index = block([]), block([(bound, number(begin) + number(len(first) - 5))])
-    places = (len(first), len(filters) - 5, len(first) + len(filters), len(index) - 5)
-    footer = b"".join(map(number, places)).ljust(40, b"\0")
+    positions = (len(first), len(filters) - 5, len(first) + len(filters), len(index) - 5)
+    footer = b"".join(map(number, positions)).ljust(40, b"\0")
     return first + filters + index + bytes(gap) + footer + table.MAGIC
 
 

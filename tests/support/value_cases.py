@@ -42,9 +42,11 @@ def check(table: Table, name: str, target: str) -> None:
     """Compares values and their dtypes' kinds."""
     program, expected = table[name]
     found = np.asarray(result(program, target))
-    wanted = np.asarray(expected)
+    expected_values = np.asarray(expected)
     if found.dtype.kind in "fc":
-        np.testing.assert_allclose(found, wanted, rtol=2e-3 if found.itemsize == 2 else 1e-5)
+        np.testing.assert_allclose(
+            found, expected_values, rtol=2e-3 if found.itemsize == 2 else 1e-5
+        )
     else:
-        np.testing.assert_array_equal(found, wanted)
-    assert found.shape == wanted.shape
+        np.testing.assert_array_equal(found, expected_values)
+    assert found.shape == expected_values.shape

@@ -204,7 +204,7 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["r+", "w+", "a+", "r+b"])
-def test_a_file_is_read_and_written_by_places_of_their_own(mode: str, tmp_path: Path) -> None:
+def test_a_file_is_read_and_written_by_positions_of_their_own(mode: str, tmp_path: Path) -> None:
     path, wrap = str(tmp_path / "both.txt"), str.encode if "b" in mode else str
     file = tf.gfile.GFile(path, mode)
     file.write("one\n")
@@ -223,7 +223,7 @@ def test_a_file_is_read_and_written_by_places_of_their_own(mode: str, tmp_path: 
     assert tf.gfile.Stat(path).length == (9 if mode == "a+" else 1)
 
 
-def test_places_that_a_file_has_not_are_refused(tmp_path: Path) -> None:
+def test_positions_that_a_file_has_not_are_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
     with tf.gfile.GFile(path, "w") as file:
         file.write("abc")
@@ -319,7 +319,7 @@ def test_compat_v1_is_the_package() -> None:
         tf.compat.v2  # noqa: B018
 
 
-def test_texts_and_bytes() -> None:
+def test_strings_and_bytes() -> None:
     c = tf.compat
     assert c.as_bytes("ä") == "ä".encode() and c.as_text(b"x") == c.as_str("x") == "x"
     assert c.as_str_any(3) == "3" and c.as_str_any(b"y") == "y" and c.path_to_str(Path("p")) == "p"
@@ -331,7 +331,7 @@ def test_texts_and_bytes() -> None:
     assert isinstance(np.int32(3), c.integral_types) and not isinstance(3.0, c.integral_types)
 
 
-def test_versions_are_told() -> None:
+def test_versions_are_reported() -> None:
     assert tf.VERSION == tf.__version__ == tf.version.VERSION
     assert tf.VERSION in tf.GIT_VERSION and isinstance(tf.COMPILER_VERSION, str)
 
@@ -490,10 +490,10 @@ def test_a_template_shares_its_variables(target: str) -> None:
         c = other(1.0)
         session.run(tf.global_variables_initializer())
         assert session.run([a, b, c]) == [3, 6, 5]
-        growing = tf.make_template("bad", lambda: tf.Variable(1.0))
-        growing()
+        bad_template = tf.make_template("bad", lambda: tf.Variable(1.0))
+        bad_template()
         with pytest.raises(ValueError, match="after the first time.*tf.get_variable"):
-            growing()
+            bad_template()
 
 
 def test_threads_stop_together() -> None:
@@ -523,7 +523,7 @@ def test_threads_stop_together() -> None:
     assert tf.train.start_queue_runners(coord=coordinator) == []
 
 
-def test_threads_that_do_not_stop_are_told() -> None:
+def test_threads_that_do_not_stop_are_reported() -> None:
     coordinator, end = tf.train.Coordinator(), threading.Event()
     thread = threading.Thread(target=end.wait, name="stubborn")
     thread.start()

@@ -56,7 +56,7 @@ def test_labels_of_any_numbers_are_cast_to_the_dtype_of_the_logits(
             np.testing.assert_allclose(found, LOSSES, rtol=1e-5)
 
 
-def test_labels_of_texts_are_refused_by_name() -> None:
+def test_labels_of_strings_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="labels have DataType string, expected numbers"):
         tf.nn.softmax_cross_entropy_with_logits_v2(labels=[["a"]], logits=[[1.0]])
 
@@ -248,7 +248,7 @@ def test_an_array_behind_a_protocol_is_taken_wherever_a_tensor_is(take: Any, wra
 
 
 @gives(CASES, [1.0, 2.5])
-def an_array_of_objects_is_a_constant_of_the_dtype_asked_for() -> Any:
+def an_array_of_objects_is_a_constant_of_the_dtype_requested() -> Any:
     return tf.constant(NUMBERS, tf.float32)
 
 
@@ -308,7 +308,7 @@ def a_method_has_a_gradient_of_its_own() -> Any:
 # ---- versions ----
 
 
-def test_programs_are_told_the_version_of_tensorflow_whose_interface_it_is() -> None:
+def test_programs_are_reported_the_version_of_tensorflow_whose_interface_it_is() -> None:
     assert tf.__version__ == tf.VERSION == tf.version.VERSION == "1.15.5"
     assert tf.graphio_version != tf.VERSION
 

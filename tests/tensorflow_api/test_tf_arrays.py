@@ -51,7 +51,7 @@ def the_number_of_batch_axes_is_a_tensor() -> Any:
 
 
 @gives(CASES, [b"a", "é".encode(), b"\xff"])
-def texts_stand_beside_bytes_that_are_none() -> Any:
+def strings_stand_beside_bytes_that_are_none() -> Any:
     return tf.constant(["a", "é", b"\xff"])
 
 

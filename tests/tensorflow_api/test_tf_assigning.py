@@ -125,13 +125,13 @@ def test_only_parts_of_variables_can_be_assigned_to() -> None:
 
 
 ROWS = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0], [4.0, 5.0, 6.0]])
-PLACES = [3, 0, 3]
+POSITIONS = [3, 0, 3]
 
 
 def one_by_one(action: Any) -> Any:
     want = START.copy()
-    for place, row in zip(PLACES, ROWS, strict=True):
-        want[place] = action(want[place], row)
+    for position, row in zip(POSITIONS, ROWS, strict=True):
+        want[position] = action(want[position], row)
     return want
 
 
@@ -150,9 +150,9 @@ ACTIONS = {
 @pytest.mark.parametrize("name", ACTIONS)
 def test_scatters_change_rows_one_after_another(target: str, name: str) -> None:
     want = one_by_one(ACTIONS[name])
-    found = after(target, lambda v: getattr(tf, name)(v, PLACES, ROWS))
+    found = after(target, lambda v: getattr(tf, name)(v, POSITIONS, ROWS))
     np.testing.assert_allclose(found, want, rtol=1e-6)
-    slices = tf.IndexedSlices(tf.constant(ROWS, tf.float32), tf.constant(PLACES))
+    slices = tf.IndexedSlices(tf.constant(ROWS, tf.float32), tf.constant(POSITIONS))
     found = after(target, lambda v: getattr(v, name)(slices))
     np.testing.assert_allclose(found, want, rtol=1e-6)
 
@@ -180,11 +180,11 @@ def test_scatters_by_coordinates(target: str) -> None:
 
 @TARGETS
 def test_scatters_within_each_batch(target: str) -> None:
-    places, values = [[2, 0], [1, 1], [0, 2], [1, 0]], -np.ones((4, 2))
+    positions, values = [[2, 0], [1, 1], [0, 2], [1, 0]], -np.ones((4, 2))
     want = START.copy()
-    for b, row in enumerate(places):
+    for b, row in enumerate(positions):
         want[b, row] = -1
-    found = after(target, lambda v: tf.batch_scatter_update(v, places, values))
+    found = after(target, lambda v: tf.batch_scatter_update(v, positions, values))
     np.testing.assert_array_equal(found, want)
 
 
@@ -192,8 +192,10 @@ def test_scatters_within_each_batch(target: str) -> None:
 def test_scatters_within_batches_of_any_number_of_axes(target: str) -> None:
     flags = after(target, lambda v: tf.batch_scatter_update(v, [1], [9.0]), np.zeros(3))
     assert flags.tolist() == [0, 9, 0]
-    start, places = np.zeros([2, 2, 3]), [[[2], [0]], [[1], [1]]]
-    found = after(target, lambda v: tf.batch_scatter_update(v, places, np.ones([2, 2, 1])), start)
+    start, positions = np.zeros([2, 2, 3]), [[[2], [0]], [[1], [1]]]
+    found = after(
+        target, lambda v: tf.batch_scatter_update(v, positions, np.ones([2, 2, 1])), start
+    )
     assert found.tolist() == [[[0, 0, 1], [1, 0, 0]], [[0, 1, 0], [0, 1, 0]]]
 
 
@@ -342,10 +344,10 @@ def test_a_variable_refuses_a_constraint_that_is_no_function() -> None:
 
 
 def test_a_variable_def_without_initial_value_makes_a_variable_without_one() -> None:
-    told = tf.Variable(1.0).to_proto()
-    told.ClearField("initial_value_name")
-    again = tf.Variable(variable_def=told)
-    assert again.initial_value is None and again.to_proto() == told
+    reported = tf.Variable(1.0).to_proto()
+    reported.ClearField("initial_value_name")
+    again = tf.Variable(variable_def=reported)
+    assert again.initial_value is None and again.to_proto() == reported
 
 
 @pytest.mark.parametrize(("resource", "kind"), [(False, TypeError), (True, ValueError)])

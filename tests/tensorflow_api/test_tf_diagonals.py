@@ -43,7 +43,7 @@ def test_every_band_is_taken_put_in_and_spread(
     m, n = shape
     matrix = np.arange(1.0, m * n + 1).reshape(m, n)
     both = np.stack([matrix, -matrix])
-    made, wanted = [], []
+    made, expected = [], []
     with tf.Graph().as_default(), tf.Session(target) as session:
         for low in range(1 - m, n):
             for high in range(low, min(low + 3, n)):
@@ -56,10 +56,10 @@ def test_every_band_is_taken_put_in_and_spread(
                     tf.matrix_set_diag(np.full_like(both, 3.0), rows, **options),
                     tf.matrix_diag(rows, num_rows=m, num_cols=n, padding_value=3.0, **options),
                 ]
-                wanted += [rows, np.where(inside, both, 3.0), np.where(inside, both, 3.0)]
-        for found, other in zip(session.run(made), wanted, strict=True):
+                expected += [rows, np.where(inside, both, 3.0), np.where(inside, both, 3.0)]
+        for found, other in zip(session.run(made), expected, strict=True):
             np.testing.assert_array_equal(found, other)
-        assert [tuple(x.shape.as_list()) for x in made] == [x.shape for x in wanted]
+        assert [tuple(x.shape.as_list()) for x in made] == [x.shape for x in expected]
 
 
 @BOTH

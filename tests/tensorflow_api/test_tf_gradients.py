@@ -99,7 +99,7 @@ def test_several_ys_are_summed_and_stops_cut(target: str) -> None:
     x = tf.constant([1.0, 2.0])
     y = x * x
     z = y * x
-    wanted = {
+    expected_values = {
         "ys": ([x * 2, x * 3], [x], {}, [[5, 5]]),
         "itself": (x, [x], {}, [[1, 1]]),
         "both": (z, [y, x], {}, [[1, 2], [3, 12]]),
@@ -109,7 +109,7 @@ def test_several_ys_are_summed_and_stops_cut(target: str) -> None:
         "one arriving": ([x * 2, x], [x], {"grad_ys": [None, tf.constant([3.0, 4.0])]}, [[5, 6]]),
     }  # fmt: skip
     with tf.Session(target) as session:
-        for ys, xs, options, want in wanted.values():
+        for ys, xs, options, want in expected_values.values():
             found = session.run(tf.gradients(ys, xs, **options))
             assert [v.tolist() for v in found] == want
     with pytest.raises(ValueError, match="grad_ys"):
@@ -276,7 +276,7 @@ def test_an_einsum_of_an_unknown_size_and_1_has_an_unknown_one() -> None:
 
 
 #: ways to multiply all elements of a vector
-PRODUCTS: dict[str, Callable[[Any], Any]] = {
+MATMULS: dict[str, Callable[[Any], Any]] = {
     "reduce_prod": tf.reduce_prod,
     "axis after axis": lambda x: tf.reduce_prod(tf.reshape(x, [2, 1, 2]), [-1, 0, 1]),
     "an axis of an unknown rank": lambda x: tf.reduce_prod(tf.placeholder_with_default(x, None), 0),
@@ -292,15 +292,15 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
 
 
 @TARGETS
-@pytest.mark.parametrize("case", PRODUCTS)
+@pytest.mark.parametrize("case", MATMULS)
 @pytest.mark.parametrize("zeros", range(5))
-def test_second_derivatives_of_a_product_are_right_where_factors_are_zero(
+def test_second_derivatives_of_a_matmul_are_right_where_factors_are_zero(
     target: str, case: str, zeros: int
 ) -> None:
     value = np.array([2.0, 3.0, -5.0, 7.0])
     value[:zeros] = 0
     x = tf.placeholder(tf.float64, [4])
-    y = PRODUCTS[case](x)
+    y = MATMULS[case](x)
     with tf.Session(target) as session:
         first, second = session.run([tf.gradients(y, x)[0], tf.hessians(y, x)[0]], {x: value})
     others = np.where(np.eye(4), 1, value)

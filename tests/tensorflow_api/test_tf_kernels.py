@@ -123,7 +123,7 @@ def test_a_stride_in_the_batch_is_an_error_of_the_run(engine: str) -> None:
 
 @BOTH
 @pytest.mark.parametrize("blank", [0, 1, -1, None])
-def test_the_blank_of_greedy_decoding_is_the_class_asked_for(
+def test_the_blank_of_greedy_decoding_is_the_class_requested(
     engine: str, blank: int | None
 ) -> None:
     best = [0, 1, 1, 2, 0, 2]
@@ -149,12 +149,12 @@ def test_a_pattern_may_be_a_tensor(engine: str) -> None:
 
 
 @BOTH
-def test_a_product_takes_bfloat16_beside_float32(engine: str) -> None:
+def test_a_matmul_takes_bfloat16_beside_float32(engine: str) -> None:
     with tf.Graph().as_default():
         a, b = tf.fill([2, 2], 3.0), tf.cast(tf.fill([2, 2], 2.0), tf.bfloat16)
-        for product in (tf.matmul(a, b, b_is_sparse=True), tf.matmul(a, b), tf.matmul(b, a)):
-            assert product.dtype == tf.float32
-            assert run(engine, product).tolist() == [[12.0] * 2] * 2
+        for multiplied in (tf.matmul(a, b, b_is_sparse=True), tf.matmul(a, b), tf.matmul(b, a)):
+            assert multiplied.dtype == tf.float32
+            assert run(engine, multiplied).tolist() == [[12.0] * 2] * 2
 
 
 def test_a_rate_below_one_frame_a_second_is_written_as_one() -> None:
@@ -181,7 +181,7 @@ PAIRS = [[0, 0], [1, 0], [1, 2], [0, 0]]
 
 @BOTH
 @pytest.mark.parametrize("form", ["NHWC", "NCHW"])
-def test_places_around_an_image_never_are_the_largest(engine: str, form: str) -> None:
+def test_positions_around_an_image_never_are_the_largest(engine: str, form: str) -> None:
     wide = np.pad(IMAGE - 9, PAIRS, constant_values=-np.inf)
     order, back = ([0, 3, 1, 2], [0, 2, 3, 1]) if form == "NCHW" else (range(4), range(4))
     with tf.Graph().as_default():
@@ -196,7 +196,7 @@ def test_places_around_an_image_never_are_the_largest(engine: str, form: str) ->
 
 
 @BOTH
-def test_places_around_a_sequence_never_are_the_largest(engine: str) -> None:
+def test_positions_around_a_sequence_never_are_the_largest(engine: str) -> None:
     with tf.Graph().as_default():
         y = tf.nn.max_pool1d(IMAGE[0] - 9, 2, 2, [[0, 0], [1, 0], [0, 0]])
         found = run(engine, y)

@@ -188,11 +188,11 @@ def _ctc(x: Any, label: tuple[int, ...], length: int) -> Any:
 
 
 def _sparse(rows: list[tuple[int, ...]]) -> tf.SparseTensor:
-    places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    positions = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
     values = [v for row in rows for v in row]
     longest = max(map(len, rows))
     return tf.SparseTensor(
-        np.reshape(np.array(places, np.int64), (-1, 2)), np.array(values, np.int32),
+        np.reshape(np.array(positions, np.int64), (-1, 2)), np.array(values, np.int32),
         [len(rows), longest],
     )  # fmt: skip
 
@@ -236,9 +236,12 @@ def test_ctc_loss_refuses_labels_that_do_not_fit(session: tf.Session) -> None:
 def test_the_greedy_decoder_reads_the_best_classes(session: tf.Session) -> None:
     best = np.array([[0, 0, 2, 0, 1], [2, 1, 1, 1, 0]])
     x = np.eye(3, dtype=np.float32)[best.T] + 1
-    for merge, texts in ((True, [[0, 0, 1], [1, -1, -1]]), (False, [[0, 0, 0, 1], [1, 1, -1, -1]])):
+    for merge, string_values in (
+        (True, [[0, 0, 1], [1, -1, -1]]),
+        (False, [[0, 0, 0, 1], [1, 1, -1, -1]]),
+    ):
         (found,), cost = tf.nn.ctc_greedy_decoder(x, [5, 3], merge_repeated=merge)
-        assert session.run(tf.sparse_tensor_to_dense(found, -1)).tolist() == texts
+        assert session.run(tf.sparse_tensor_to_dense(found, -1)).tolist() == string_values
         assert session.run(cost).tolist() == [[-10], [-6]]
 
 
@@ -282,8 +285,8 @@ def test_a_record_of_steps_is_read(session: tf.Session) -> None:
     assert got[1].tolist() == [[0, 0.5], [1, 1.5]]
     assert got[2].tolist() == [[7, -1], [-1, -1], [8, 9]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="'y' is required"):
-        wanted = {"y": tf.FixedLenSequenceFeature([], tf.float32)}
-        session.run(tf.parse_single_sequence_example(_record(1, []), None, wanted)[1]["y"])
+        expected_values = {"y": tf.FixedLenSequenceFeature([], tf.float32)}
+        session.run(tf.parse_single_sequence_example(_record(1, []), None, expected_values)[1]["y"])
 
 
 def test_records_of_steps_are_filled_up(session: tf.Session) -> None:
@@ -332,7 +335,7 @@ HASHES = {
 
 
 @pytest.mark.parametrize("size", HASHES)
-def test_texts_fall_into_the_buckets_of_tensorflow(session: tf.Session, size: int) -> None:
+def test_strings_fall_into_the_buckets_of_tensorflow(session: tf.Session, size: int) -> None:
     text, many = bytes(7 * i % 256 for i in range(size)), 2**62 - 57
     found = session.run([
         tf.string_to_hash_bucket_fast([text], many),
@@ -342,7 +345,7 @@ def test_texts_fall_into_the_buckets_of_tensorflow(session: tf.Session, size: in
     assert [row[0] for row in found] == HASHES[size]
 
 
-def test_equal_texts_fall_into_one_bucket_of_those_there_are(session: tf.Session) -> None:
+def test_equal_strings_fall_into_one_bucket_of_those_there_are(session: tf.Session) -> None:
     found = session.run(tf.strings.to_hash_bucket_fast([["a", "b"], ["a", "hello world"]], 1000))
     assert found.tolist() == [[939, 822], [939, 11]]
     with pytest.raises(ValueError, match="expected 1 or more"):
@@ -553,8 +556,8 @@ def test_the_gradients_of_depthwise_convolutions(session: tf.Session, form: str)
 
 def test_accidental_hits_are_found(session: tf.Session) -> None:
     hits = tf.nn.compute_accidental_hits([[1, 5], [7, 2]], [2, 5, 9, 1], 2)
-    rows, places, weights = session.run(hits)
-    assert sorted(zip(rows.tolist(), places.tolist(), strict=True)) == [(0, 1), (0, 3), (1, 0)]
+    rows, positions, weights = session.run(hits)
+    assert sorted(zip(rows.tolist(), positions.tolist(), strict=True)) == [(0, 1), (0, 3), (1, 0)]
     assert (weights == np.finfo(np.float32).min).all()
 
 

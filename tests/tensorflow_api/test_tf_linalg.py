@@ -232,7 +232,7 @@ def test_matrices_without_elements_have_inverses(engine: str) -> None:
         assert [f.shape for f in found] == [(3, 0, 0), (3, 0, 0), (0, 0)]
 
 
-def test_a_product_of_batches_has_tensorflow_s_type() -> None:
+def test_a_matmul_of_batches_has_tensorflow_s_type() -> None:
     with tf.Graph().as_default() as graph:
         batch, matrix = tf.placeholder(tf.float32, [2, 3, 3]), tf.ones([3, 3])
         loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 1, 2], logits=matrix)
@@ -246,8 +246,8 @@ def test_a_product_of_batches_has_tensorflow_s_type() -> None:
         assert "BatchMatMulV2" in added
         held = graph.as_graph_def()
     with tf.Graph().as_default():
-        (product,) = tf.import_graph_def(held, return_elements=["MatMul_1:0"], name="")
-        assert product.op.type == "BatchMatMulV2"
+        (multiplied,) = tf.import_graph_def(held, return_elements=["MatMul_1:0"], name="")
+        assert multiplied.op.type == "BatchMatMulV2"
 
 
 @settings(max_examples=12, deadline=None)
@@ -309,7 +309,7 @@ def test_a_clip_norm_does_not_widen_what_it_clips() -> None:
 
 
 @pytest.mark.parametrize("function", [tf.real, tf.imag, tf.conj, tf.angle])
-def test_parts_of_texts_are_refused(function: Any) -> None:
+def test_parts_of_strings_are_refused(function: Any) -> None:
     with tf.Graph().as_default(), pytest.raises(TypeError, match="string"):
         function(["a"])
 
@@ -328,9 +328,9 @@ def test_axes_that_are_no_vector_or_out_of_range_are_refused() -> None:
 def test_axes_that_only_the_run_knows_must_fit(engine: str) -> None:
     with tf.Graph().as_default(), tf.Session(engine) as session:
         x, axes = tf.placeholder(tf.float64), tf.placeholder(tf.int32)
-        product, summed = tf.tensordot(x, x, axes), tf.einsum("...ij->ij", x)
+        multiplied, summed = tf.tensordot(x, x, axes), tf.einsum("...ij->ij", x)
         with pytest.raises(tf.errors.InvalidArgumentError, match="two rows"):
-            session.run(product, {x: A, axes: [0, 1]})
+            session.run(multiplied, {x: A, axes: [0, 1]})
         assert session.run(summed, {x: A[0]}).shape == (3, 3)
         with pytest.raises(tf.errors.InvalidArgumentError, match="ellipsis"):
             session.run(summed, {x: A})

@@ -25,12 +25,12 @@ def graph() -> Iterator[tf.Graph]:
 
 def gathered(target: str, build: Any, *batches: Any) -> tuple[Any, Any]:
     """The last update's value and the metric's value after all batches."""
-    places = [tf.placeholder(np.asarray(b).dtype, np.shape(b)[1:]) for b in batches]
-    value, update = build(*places)
+    positions = [tf.placeholder(np.asarray(b).dtype, np.shape(b)[1:]) for b in batches]
+    value, update = build(*positions)
     with tf.Session(target) as session:
         session.run(tf.local_variables_initializer())
         for batch in zip(*batches, strict=True):
-            last = session.run(update, dict(zip(places, batch, strict=True)))
+            last = session.run(update, dict(zip(positions, batch, strict=True)))
         return last, session.run(value)
 
 
@@ -270,7 +270,7 @@ def test_predicted_classes_are_compared_with_labels(target: str) -> None:
                      ("true_positive", "false_negative")]  # fmt: skip
 
 
-def test_collections_hold_what_they_are_told_to() -> None:
+def test_collections_hold_what_they_are_reported_to() -> None:
     value, update = tf.metrics.accuracy([1], [1], None, ["values"], ["updates"])
     assert tf.get_collection("values") == [value] and tf.get_collection("updates") == [update]
     assert (value.op.name, update.op.name) == ("accuracy/value", "accuracy/update_op")

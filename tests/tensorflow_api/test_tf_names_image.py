@@ -306,10 +306,10 @@ def test_the_gradient_of_standardized_images(engine: str) -> None:
         apart = x - tf.reduce_mean(x, [-3, -2, -1], keepdims=True)
         spread = tf.sqrt(tf.reduce_mean(tf.square(apart), [-3, -2, -1], keepdims=True))
         direction = np.random.RandomState(3).randn(*IMAGE.shape)
-        wanted = tf.gradients(apart / spread, x, tf.constant(direction))[0]
+        expected_values = tf.gradients(apart / spread, x, tf.constant(direction))[0]
         made = I.per_image_standardization(x)
         found = tf.gradients(made, x, tf.constant(direction, tf.float32))[0]
-        np.testing.assert_allclose(*session.run([found, wanted]), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(*session.run([found, expected_values]), rtol=1e-3, atol=1e-4)
 
 
 #: linear functions whose results are float32, too coarse for differences
@@ -398,8 +398,8 @@ def test_random_flips_take_each_image_by_itself(engine: str) -> None:
     many = np.stack([np.arange(6, dtype=np.float32).reshape(1, 6, 1)] * 200)
     with tf.Graph().as_default(), tf.Session(engine) as session:
         found = session.run(I.random_flip_left_right(many, seed=3))
-    turned = (found[:, 0, 0, 0] == 5).sum()
-    assert 60 < turned < 140
+    transposed = (found[:, 0, 0, 0] == 5).sum()
+    assert 60 < transposed < 140
     for image in found:
         np.testing.assert_array_equal(np.sort(image.ravel()), np.arange(6))
 

@@ -510,6 +510,6 @@ def test_add_n_takes_the_values_of_a_dict() -> None:
         assert session.run(tf.add_n({"a": 1, "b": 2}.values())) == 3
 
 
-def test_a_product_of_bytes_is_refused_while_it_is_built() -> None:
+def test_a_matmul_of_bytes_is_refused_while_it_is_built() -> None:
     with tf.Graph().as_default(), pytest.raises(TypeError, match="int8 not in list"):
         tf.matmul(np.ones([2, 2], np.int8), np.ones([2, 2], np.int8))

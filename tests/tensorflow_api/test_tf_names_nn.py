@@ -24,9 +24,9 @@ def draw(*shape: int) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["max_pool", "avg_pool"])
 def test_lines_and_volumes_are_pooled_as_images_are(kind: str) -> None:
     pool = getattr(tf.nn, kind)
-    for places, format_of in ((1, "NWC"), (3, "NDHWC")):
-        x = np.random.RandomState(3).rand(2, *[5] * places, 3)
-        own = getattr(tf.nn, f"{kind}{places}d")(x, 2, 2, "SAME", format_of)
+    for positions, format_of in ((1, "NWC"), (3, "NDHWC")):
+        x = np.random.RandomState(3).rand(2, *[5] * positions, 3)
+        own = getattr(tf.nn, f"{kind}{positions}d")(x, 2, 2, "SAME", format_of)
         first = pool(np.moveaxis(x, -1, 1), 2, 2, "SAME", "NCHW")
         with tf.Session() as session:
             known, found, moved = session.run([own, pool(x, 2, 2, "SAME"), first])
@@ -37,8 +37,8 @@ def test_lines_and_volumes_are_pooled_as_images_are(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["max_pool", "avg_pool"])
 def test_a_list_of_tensors_is_pooled_as_their_stack(kind: str) -> None:
     pool = getattr(tf.nn, kind)
-    for places in (1, 2, 3):
-        parts = [tf.constant(draw(*[4] * places, 2)) for _ in range(2)]
+    for positions in (1, 2, 3):
+        parts = [tf.constant(draw(*[4] * positions, 2)) for _ in range(2)]
         with tf.Session() as session:
             listed, stacked = session.run(
                 [pool(given, 2, 2, "VALID") for given in (parts, tf.stack(parts))]
@@ -52,7 +52,7 @@ def test_dropout_that_keeps_all_is_no_operation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "reported"),
     [
         ({"keep_prob": 0.5, "rate": 0.5}, "give keep_prob or rate; both were given"),
         ({}, "give keep_prob or rate; neither was given"),
@@ -62,8 +62,8 @@ def test_dropout_that_keeps_all_is_no_operation() -> None:
         ({"keep_prob": 0.0}, r"^keep_prob must be .*\(0, 1\], got 0.0"),
     ],
 )
-def test_dropout_takes_one_probability(options: dict[str, float], said: str) -> None:
-    with tf.Graph().as_default(), pytest.raises(ValueError, match=said):
+def test_dropout_takes_one_probability(options: dict[str, float], reported: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=reported):
         tf.nn.dropout(tf.ones([3]), **options)
 
 
@@ -81,30 +81,30 @@ def windows(x: np.ndarray, kernel: Any, strides: Any, gaps: Any, padding: str, f
         x = np.pad(x.astype(np.float64), pads, constant_values=fill)
     else:
         out = [(n - e) // s + 1 for n, e, s in zip(sizes, extents, strides, strict=True)]
-    for place in itertools.product(*map(range, out)):
+    for position in itertools.product(*map(range, out)):
         cut = tuple(
             slice(p * s, p * s + e, g)
-            for p, s, e, g in zip(place, strides, extents, gaps, strict=True)
+            for p, s, e, g in zip(position, strides, extents, gaps, strict=True)
         )
-        yield place, x[(slice(None), *cut)], tuple(out)
+        yield position, x[(slice(None), *cut)], tuple(out)
 
 
 def convolved(x: Any, w: Any, strides: Any, padding: str, gaps: Any = None) -> np.ndarray:
     axes = x.ndim - 2
     y = None
-    for place, part, out in windows(x, w.shape[:-2], strides, gaps or [1] * axes, padding, 0.0):
+    for position, part, out in windows(x, w.shape[:-2], strides, gaps or [1] * axes, padding, 0.0):
         if y is None:
             y = np.zeros((x.shape[0], *out, w.shape[-1]))
-        y[(slice(None), *place)] = np.tensordot(part, w.astype(np.float64), axes + 1)
+        y[(slice(None), *position)] = np.tensordot(part, w.astype(np.float64), axes + 1)
     return y
 
 
 def pooled(x: Any, kernel: Any, strides: Any, padding: str, how: Any, gaps: Any = None) -> Any:
     axes, y = x.ndim - 2, None
-    for place, part, out in windows(x, kernel, strides, gaps or [1] * axes, padding, np.nan):
+    for position, part, out in windows(x, kernel, strides, gaps or [1] * axes, padding, np.nan):
         if y is None:
             y = np.zeros((x.shape[0], *out, x.shape[-1]))
-        y[(slice(None), *place)] = how(part, axis=tuple(range(1, axes + 1)))
+        y[(slice(None), *position)] = how(part, axis=tuple(range(1, axes + 1)))
     return y
 
 
@@ -541,11 +541,13 @@ def test_a_convolution_takes_explicit_paddings(engine: str, first: bool, known: 
     )
     back = np.argsort(order)
     padded = tf.placeholder(tf.float32, [2, 8, 7, 3])
-    wanted = tf.nn.conv2d(padded, w, steps, "VALID")
+    expected_values = tf.nn.conv2d(padded, w, steps, "VALID")
     feeds = {x: np.transpose(images, order), padded: np.pad(images, pairs)}
     with tf.Session("cinfer" if engine == "cinfer" else "") as session:
         found = session.run([y, tf.gradients(y * y, x)[0]], feeds)
-        expected = session.run([wanted, tf.gradients(wanted * wanted, padded)[0]], feeds)
+        expected = session.run(
+            [expected_values, tf.gradients(expected_values * expected_values, padded)[0]], feeds
+        )
     np.testing.assert_allclose(np.transpose(found[0], back), expected[0], rtol=1e-5, atol=1e-5)
     inside = expected[1][:, 1:6, :6]
     np.testing.assert_allclose(np.transpose(found[1], back), inside, rtol=1e-5, atol=1e-5)

@@ -125,11 +125,11 @@ def test_tensors_have_no_value_while_the_graph_is_built() -> None:
 
 
 def test_attributes_have_tensorflows_names_too() -> None:
-    product = tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
-    assert product.op.get_attr("T") == tf.float32
+    multiplied = tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+    assert multiplied.op.get_attr("T") == tf.float32
     assert tf.constant(1).op.get_attr("dtype") == tf.int32
     with pytest.raises(ValueError, match="no attr named 'nope'"):
-        product.op.get_attr("nope")
+        multiplied.op.get_attr("nope")
 
 
 def test_feeding_and_fetching_can_be_prevented(graph: tf.Graph) -> None:

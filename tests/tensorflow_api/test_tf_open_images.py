@@ -89,8 +89,8 @@ def test_offsets_and_sizes_are_fed(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         offset, size = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [2])
         padded = tf.image.pad_to_bounding_box(IMAGE, offset, 1, 8, offset + 7)
-        wanted = np.pad(IMAGE, [(2, 2), (1, 3), (0, 0)])
-        np.testing.assert_array_equal(session.run(padded, {offset: 2}), wanted)
+        expected = np.pad(IMAGE, [(2, 2), (1, 3), (0, 0)])
+        np.testing.assert_array_equal(session.run(padded, {offset: 2}), expected)
         for wrong in (-1, 5):
             with pytest.raises(tf.errors.InvalidArgumentError, match="offset"):
                 session.run(padded, {offset: wrong})
@@ -105,13 +105,13 @@ def test_offsets_and_sizes_are_fed(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_image_is_turned_as_often_as_is_fed(target: str) -> None:
+def test_an_image_is_transposed_as_often_as_is_fed(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         times = tf.placeholder(tf.int32, [])
-        turned = tf.image.rot90(BATCH, times)
-        assert turned.shape.as_list() == [2, None, None, 3]
+        transposed = tf.image.rot90(BATCH, times)
+        assert transposed.shape.as_list() == [2, None, None, 3]
         for k in (-1, 0, 1, 2, 3, 4, 5):
-            found = session.run(turned, {times: k})
+            found = session.run(transposed, {times: k})
             np.testing.assert_array_equal(found, np.rot90(BATCH, k, (1, 2)))
         with pytest.raises(ValueError, match="scalar"):
             tf.image.rot90(BATCH, tf.constant([1]))
@@ -204,7 +204,7 @@ def test_the_whole_middle_is_the_image_itself() -> None:
     assert tf.image.central_crop(x, 1.0) is x
 
 
-def test_a_size_that_is_asked_for_is_known() -> None:
+def test_a_size_that_is_requested_is_known() -> None:
     x = tf.placeholder(tf.float32, [None, 60, 3])
     assert tf.image.resize_image_with_crop_or_pad(x, 55, 66).shape.as_list() == [55, 66, 3]
     offset = tf.placeholder(tf.int32, [])

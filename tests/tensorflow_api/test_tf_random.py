@@ -45,7 +45,7 @@ def test_an_operations_seed_alone_stands_beside_the_graph_seed_87654321(target: 
 
 
 @TARGETS
-def test_with_both_seeds_the_place_does_not_matter(target: str) -> None:
+def test_with_both_seeds_the_position_does_not_matter(target: str) -> None:
     ((first, second),) = drawn(target, two(5), seed=1)
     np.testing.assert_array_equal(first, second)
     later = drawn(target, lambda: (tf.random_uniform([2]), tf.random_normal([3], seed=5))[1], 1, 1)

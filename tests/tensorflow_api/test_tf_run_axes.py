@@ -50,11 +50,11 @@ def test_a_fed_axis_gives_value_and_gradient_of_a_known_one(name: str, target: s
     build = ALONG[name]
     with tf.Graph().as_default(), tf.Session(target) as session:
         fixed = tf.constant(X)
-        wanted = session.run({n: _results(build(fixed, n), fixed) for n in (-3, 1, 2)})
+        expected = session.run({n: _results(build(fixed, n), fixed) for n in (-3, 1, 2)})
         for shape, rank in ((X.shape, []), (None, None)):
             x, axis = tf.placeholder(tf.float32, shape), tf.placeholder(tf.int32, rank)
             found = _results(build(x, axis), x)
-            for number, values in wanted.items():
+            for number, values in expected.items():
                 given = session.run(found, {x: X, axis: number})
                 for one, other in zip(given, values, strict=True):
                     np.testing.assert_allclose(one, other, rtol=1e-5)
@@ -79,9 +79,9 @@ def test_an_unknown_rank_takes_a_known_axis_or_all(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.placeholder(tf.float32)
         loss = tf.nn.softmax_cross_entropy_with_logits_v2(x, x, axis=0)
-        wanted = tf.nn.softmax_cross_entropy_with_logits_v2(X, X, axis=0)
+        expected = tf.nn.softmax_cross_entropy_with_logits_v2(X, X, axis=0)
         pairs = [loss, tf.sort(x, 1), *tf.nn.moments(x, None)]
-        fixed = [wanted, tf.sort(X, 1), *tf.nn.moments(X, None)]
+        fixed = [expected, tf.sort(X, 1), *tf.nn.moments(X, None)]
         for one, other in zip(*session.run([pairs, fixed], {x: X}), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5)
             assert np.shape(one) == np.shape(other)
@@ -100,7 +100,7 @@ def test_an_axis_that_is_known_builds_no_more_nodes_than_a_number() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_cannot_be_joined_or_turned_is_refused_by_the_run(target: str) -> None:
+def test_what_cannot_be_joined_or_transposed_is_refused_by_the_run(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         axis, axes = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [None])
         both = tf.concat([tf.zeros([2, 3]), tf.zeros([3, 2])], axis)
@@ -111,11 +111,11 @@ def test_what_cannot_be_joined_or_turned_is_refused_by_the_run(target: str) -> N
         )
         with pytest.raises(INVALID, match="sizes off the axis are not those of the first"):
             session.run(loss, {axis: 0})
-        turned = tf.reverse(X, axes)
-        np.testing.assert_array_equal(session.run(turned, {axes: [0, -1]}), X[::-1, :, ::-1])
-        np.testing.assert_array_equal(session.run(turned, {axes: []}), X)
+        transposed = tf.reverse(X, axes)
+        np.testing.assert_array_equal(session.run(transposed, {axes: [0, -1]}), X[::-1, :, ::-1])
+        np.testing.assert_array_equal(session.run(transposed, {axes: []}), X)
         with pytest.raises(INVALID, match="names an axis twice"):
-            session.run(turned, {axes: [0, -3]})
+            session.run(transposed, {axes: [0, -3]})
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -154,8 +154,8 @@ def test_a_part_takes_what_is_left_of_an_axis_that_only_the_run_knows(target: st
         by_axis, by_size = tf.split(x, [1, -1], axis), tf.split(long, [-1, 2])
         mixed = tf.split(X, [sizes[0], 2], axis=2)
         for number in (-3, 1, 2):
-            found, wanted = session.run(by_axis, {x: X, axis: number}), np.split(X, [1], number)
-            assert all(map(np.array_equal, found, wanted))
+            found, expected = session.run(by_axis, {x: X, axis: number}), np.split(X, [1], number)
+            assert all(map(np.array_equal, found, expected))
         rows = X.reshape(6, 4)
         assert all(map(np.array_equal, session.run(by_size, {long: rows}), np.split(rows, [4])))
         assert [part.shape for part in session.run(mixed, {sizes: [-1, 0]})] == [(2, 3, 2)] * 2

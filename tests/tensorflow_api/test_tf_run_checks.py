@@ -37,7 +37,7 @@ RUNS: dict[str, tuple[Callable[[Any, Any], Any], Any, Any, Any]] = {
 
 @TARGETS
 @pytest.mark.parametrize("case", RUNS)
-def test_a_run_refuses_numbers_that_are_out_of_place(target: str, case: str) -> None:
+def test_a_run_refuses_numbers_that_are_out_of_position(target: str, case: str) -> None:
     build, good, want, bad = RUNS[case]
     x, i = tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.int32, [None])
     made = build(x, i)
@@ -283,7 +283,7 @@ def test_gathered_rows_lie_within(target: str) -> None:
 
 VECTOR = np.float32([1, 2, 3])
 #: reads or writes of a variable [3] at indices [?], valid indices, their results, invalid ones
-PLACES: dict[str, tuple[Callable[[Any, Any], Any], list[int], Any, list[list[int]]]] = {
+POSITIONS: dict[str, tuple[Callable[[Any, Any], Any], list[int], Any, list[list[int]]]] = {
     "gather with batch_dims": (
         lambda v, i: tf.gather([VECTOR], [i], batch_dims=1), [2, 0], [[3, 1]], [[0, -1], [0, 3]],
     ),
@@ -339,17 +339,17 @@ PLACES: dict[str, tuple[Callable[[Any, Any], Any], list[int], Any, list[list[int
 
 @TARGETS
 @pytest.mark.parametrize("form", ["fed", "constant"])
-@pytest.mark.parametrize("case", PLACES)
-def test_places_of_reads_and_writes_lie_within(target: str, case: str, form: str) -> None:
-    build, good, want, bad = PLACES[case]
+@pytest.mark.parametrize("case", POSITIONS)
+def test_positions_of_reads_and_writes_lie_within(target: str, case: str, form: str) -> None:
+    build, good, want, bad = POSITIONS[case]
     v = tf.Variable(VECTOR)
     i = tf.placeholder(tf.int32, [None])
     fed = build(v, i)
     with tf.Session(target) as session:
-        for places in (good, *bad):
+        for positions in (good, *bad):
             session.run(v.initializer)
-            made, feeds = (fed, {i: places}) if form == "fed" else (build(v, places), {})
-            if places is good:
+            made, feeds = (fed, {i: positions}) if form == "fed" else (build(v, positions), {})
+            if positions is good:
                 np.testing.assert_array_equal(session.run(made, feeds), want)
                 continue
             with pytest.raises(tf.errors.InvalidArgumentError):
@@ -357,15 +357,15 @@ def test_places_of_reads_and_writes_lie_within(target: str, case: str, form: str
             np.testing.assert_array_equal(session.run(v), VECTOR)
 
 
-def test_constant_places_that_are_0_or_more_need_no_check(graph: tf.Graph) -> None:
+def test_constant_positions_that_are_0_or_more_need_no_check(graph: tf.Graph) -> None:
     v = tf.Variable(VECTOR)
-    for build, good, _, _ in PLACES.values():
+    for build, good, _, _ in POSITIONS.values():
         build(v, good)
     assert not {"Assert", "IndexRange"} & {op.op for op in graph.get_operations()}
 
 
 @TARGETS
-def test_a_negative_place_is_named(target: str) -> None:
+def test_a_negative_position_is_named(target: str) -> None:
     v, i = tf.Variable(VECTOR), tf.placeholder(tf.int64, [None])
     write, classes = tf.scatter_add(v, i, 1.0), tf.confusion_matrix(i, i, 3, name="matrix")
     with tf.Session(target) as session:

@@ -12,14 +12,14 @@ import graphio as tf
 
 RANDOM = np.random.RandomState(0)
 X, Y = RANDOM.rand(2, 3, 4), RANDOM.rand(4, 3, 5)
-TEXTS = np.array([[[b"a", b"b"], [b"c", b"d"]], [[b"e", b"f"], [b"g", b"h"]]])
+STRINGS = np.array([[[b"a", b"b"], [b"c", b"d"]], [[b"e", b"f"], [b"g", b"h"]]])
 INVALID = tf.errors.InvalidArgumentError
 RANKS = pytest.mark.parametrize("known", [True, False], ids=["known rank", "open rank"])
 BOTH = pytest.mark.parametrize("target", TARGETS)
 
 
-def _alike(found: Any, wanted: Any) -> None:
-    for one, other in zip(found, wanted, strict=True):
+def _alike(found: Any, expected: Any) -> None:
+    for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
         assert np.shape(one) == np.shape(other)
 
@@ -57,16 +57,16 @@ def test_products_over_axes_that_are_fed(name: str, known: bool, target: str) ->
     with tf.Graph().as_default(), tf.Session(target) as session:
         fed = tf.placeholder(tf.int32)
         x, y = (tf.placeholder(tf.float64, v.shape if known else None) for v in (X, Y))
-        product = tf.tensordot(x, y, fed if number is None else number)
-        found = [product, *tf.gradients(product * product, [x, y])]
+        matmul = tf.tensordot(x, y, fed if number is None else number)
+        found = [matmul, *tf.gradients(matmul * matmul, [x, y])]
         a, b = tf.constant(X), tf.constant(Y)
         fixed = tf.tensordot(a, b, axes)
-        wanted = session.run([fixed, *tf.gradients(fixed * fixed, [a, b])])
-        _alike(session.run(found, {x: X, y: Y, fed: axes}), wanted)
+        expected = session.run([fixed, *tf.gradients(fixed * fixed, [a, b])])
+        _alike(session.run(found, {x: X, y: Y, fed: axes}), expected)
 
 
 @BOTH
-def test_axes_of_a_product_may_be_tensors_in_lists(target: str) -> None:
+def test_axes_of_a_matmul_may_be_tensors_in_lists(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         axis = tf.placeholder(tf.int32, [])
         known = tf.tensordot(X, Y, tf.constant([[2, 1], [0, 1]]))
@@ -85,21 +85,21 @@ def test_a_negative_number_of_axes_is_refused() -> None:
 
 @BOTH
 @RANKS
-def test_texts_are_joined_along_fed_axes(known: bool, target: str) -> None:
+def test_strings_are_joined_along_fed_axes(known: bool, target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
-        texts = tf.placeholder(tf.string, TEXTS.shape if known else None)
+        strings = tf.placeholder(tf.string, STRINGS.shape if known else None)
         axes = tf.placeholder(tf.int32)
         for keep in (False, True):
-            joined = tf.reduce_join(texts, axes, keepdims=keep, separator="-")
+            joined = tf.reduce_join(strings, axes, keepdims=keep, separator="-")
             for listed in ([0], [1, 0], [0, 1], [0, -1, 1], -1):
-                fixed = tf.reduce_join(TEXTS, listed, keepdims=keep, separator="-")
-                one, other = session.run([joined, fixed], {texts: TEXTS, axes: listed})
+                fixed = tf.reduce_join(STRINGS, listed, keepdims=keep, separator="-")
+                one, other = session.run([joined, fixed], {strings: STRINGS, axes: listed})
                 np.testing.assert_array_equal(one, other)
                 assert np.shape(one) == np.shape(other)
             for wrong, words in (([0, 0], "names an axis twice"), ([3], "outside")):
                 with pytest.raises(INVALID, match=words):
-                    session.run(joined, {texts: TEXTS, axes: wrong})
-        assert session.run(tf.reduce_join(texts), {texts: TEXTS}) == b"abcdefgh"
+                    session.run(joined, {strings: STRINGS, axes: wrong})
+        assert session.run(tf.reduce_join(strings), {strings: STRINGS}) == b"abcdefgh"
 
 
 @BOTH
@@ -110,8 +110,8 @@ def test_singular_values_of_matrices_of_open_sizes(known: bool, target: str) -> 
             x = tf.placeholder(tf.float64, [None] * value.ndim if known else None)
             s, u, v = tf.svd(x)
             fixed = tf.constant(value)
-            wanted = tf.svd(fixed, compute_uv=False)
-            pairs = [[s, tf.gradients(s, x)[0]], [wanted, tf.gradients(wanted, fixed)[0]]]
+            expected = tf.svd(fixed, compute_uv=False)
+            pairs = [[s, tf.gradients(s, x)[0]], [expected, tf.gradients(expected, fixed)[0]]]
             values, left, right = session.run([s, u, v], {x: value})
             _alike(*session.run(pairs, {x: value}))
             rebuilt = (left * values[..., None, :]) @ np.swapaxes(right, -1, -2)
@@ -145,7 +145,7 @@ def test_indices_of_fewer_axes_choose_slices_row_by_row(target: str) -> None:
 
 
 @BOTH
-def test_sequences_of_a_rank_that_is_fed_are_turned_round(target: str) -> None:
+def test_sequences_of_a_rank_that_is_fed_are_transposed_round(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x, lengths = tf.placeholder(tf.float64), tf.placeholder(tf.int64, [None])
         for time, batch in ((1, 0), (0, 1), (2, 0), (-1, 1), (0, -1)):
@@ -175,8 +175,8 @@ def test_indices_of_any_rank_say_where_rows_are_stitched(target: str) -> None:
         values = np.arange(8.0).reshape(2, 2, 2)
         feeds = {where: [[0, 2], [1, 4]], rows: values}
         found = session.run([mixed, alone, gradient], feeds)
-        wanted = np.array([[0.0, 1], [4, 5], [2, 3], [7, 8], [6, 7]])
-        _alike(found, [wanted, np.where([[1], [1], [1], [0], [1]], wanted, 0), 2 * values])
+        expected = np.array([[0.0, 1], [4, 5], [2, 3], [7, 8], [6, 7]])
+        _alike(found, [expected, np.where([[1], [1], [1], [0], [1]], expected, 0), 2 * values])
         one = session.run(alone, {where: 1, rows: [5.0, 6.0]})
         assert one.tolist() == [[0, 0], [5, 6]]
 
@@ -206,8 +206,8 @@ def test_segments_of_ranks_that_only_the_run_knows(target: str) -> None:
             for made, table in ((ascending, SORTED), (others, UNSORTED)):
                 found = session.run(made, feed)
                 for name, (_, reduce) in table.items():
-                    wanted = [reduce(data[:1], axis=0), reduce(data[1:], axis=0)]
-                    np.testing.assert_allclose(found[name], wanted, rtol=1e-6, err_msg=name)
+                    expected = [reduce(data[:1], axis=0), reduce(data[1:], axis=0)]
+                    np.testing.assert_allclose(found[name], expected, rtol=1e-6, err_msg=name)
         tiled = session.run(others, {x: ROWS[::2], ids: [[0, 1], [1, -1]]})
         np.testing.assert_allclose(tiled["mean"], [1, 3.5])
 
@@ -247,15 +247,15 @@ def test_images_of_unknown_rank_give_what_known_ones_do(name: str, target: str) 
     image = np.arange(32, dtype=np.float32).reshape(1, 4, 4, 2)
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.placeholder(tf.float32)
-        found, wanted = session.run([IMAGES[name](x), IMAGES[name](image)], {x: image})
-        np.testing.assert_array_equal(found, wanted)
+        found, expected = session.run([IMAGES[name](x), IMAGES[name](image)], {x: image})
+        np.testing.assert_array_equal(found, expected)
         with pytest.raises(INVALID):
             session.run(IMAGES[name](x), {x: image[0, 0]})
 
 
 @BOTH
 @pytest.mark.parametrize("options", [{}, {"reverse": True}, {"exclusive": True}])
-def test_the_gradient_of_running_products_of_unknown_rank(options: Any, target: str) -> None:
+def test_the_gradient_of_running_matmuls_of_unknown_rank(options: Any, target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.placeholder(tf.float64)
         for axis in (0, -1):

@@ -195,7 +195,7 @@ def test_a_variable_of_sums_on_read_is_not_trainable() -> None:
     assert tf.get_variable("w", [], synchronization=on_read, trainable=True).trainable
 
 
-def test_a_local_variable_joins_the_collections_asked_for_too() -> None:
+def test_a_local_variable_joins_the_collections_requested_too() -> None:
     v = tf.get_local_variable("v", [], collections=["mine"])
     assert tf.get_collection("mine") == [v] == tf.local_variables()
     assert tf.global_variables() == []
@@ -484,7 +484,7 @@ def test_a_config_adds_pools_of_threads_and_shows_shapes() -> None:
             assert ("_output_shapes" in session.graph_def.node[0].attr) is shown
 
 
-def test_a_second_interactive_session_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_interactive_session_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         tf.InteractiveSession().close()
     assert not caplog.records

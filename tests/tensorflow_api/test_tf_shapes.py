@@ -182,13 +182,13 @@ def test_an_ensured_shape_passes_values_and_gradients(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reported"),
     [((3, 0), "requires start <= limit"), ((0, 3, -1), "requires start >= limit"),
      ((0, 3, 0), "Requires delta != 0: 0")],
 )  # fmt: skip
 def test_a_range_that_never_reaches_its_limit_is_refused(
-    graph: tf.Graph, arguments: tuple[int, ...], said: str
+    graph: tf.Graph, arguments: tuple[int, ...], reported: str
 ) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=reported):
         tf.range(*arguments)
     assert tf.range(3, 3).shape.as_list() == [0]

@@ -69,14 +69,14 @@ def nothing_joined_is_an_empty_text() -> Any:
     st.sampled_from(TARGETS),
 )
 def test_a_size_left_open_is_found_beside_any_others(
-    sizes: list[int], place: int, target: str
+    sizes: list[int], position: int, target: str
 ) -> None:
-    place %= len(sizes)
-    if 0 in sizes and not sizes[place]:
-        sizes[place] = 1  # it cannot be inferred which 0 it was
-    wanted = [-1 if i == place else size for i, size in enumerate(sizes)]
+    position %= len(sizes)
+    if 0 in sizes and not sizes[position]:
+        sizes[position] = 1  # it cannot be inferred which 0 it was
+    expected = [-1 if i == position else size for i, size in enumerate(sizes)]
     with tf.Graph().as_default(), tf.Session(target) as session:
-        y = tf.reshape(np.zeros(sizes, np.float32), wanted)
+        y = tf.reshape(np.zeros(sizes, np.float32), expected)
         assert y.shape == sizes and session.run(y).shape == tuple(sizes)
 
 
@@ -204,9 +204,9 @@ def test_matrices_of_a_rank_that_is_fed_give_what_those_of_a_known_one_give(
             given = [np.broadcast_to(v, (*lead, *v.shape)) for v in values]
             known = [tf.constant(v) for v in given]
             fixed = build(*known)
-            wanted = session.run([fixed, tf.gradients(fixed, known[0])[0]])
+            expected = session.run([fixed, tf.gradients(fixed, known[0])[0]])
             found = session.run([result, gradients], dict(zip(free, given, strict=True)))
-            for one, other in zip(found, wanted, strict=True):
+            for one, other in zip(found, expected, strict=True):
                 np.testing.assert_allclose(one, other)
                 assert one.shape == other.shape
 
@@ -322,10 +322,10 @@ def test_shapes_that_cannot_be_are_refused_by_the_run(target: str) -> None:
         with pytest.raises(INVALID, match="cannot infer"):
             session.run(again, {**fed, shape: [0, -1]})
         dims = tf.placeholder(tf.int32, [2])
-        place = tf.unravel_index(5, dims)
-        np.testing.assert_array_equal(session.run(place, {dims: [1 << 15, 3]}), [1, 2])
+        position = tf.unravel_index(5, dims)
+        np.testing.assert_array_equal(session.run(position, {dims: [1 << 15, 3]}), [1, 2])
         with pytest.raises(INVALID, match="more than int32 counts"):
-            session.run(place, {dims: [1 << 16, 1 << 15]})
+            session.run(position, {dims: [1 << 16, 1 << 15]})
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -364,7 +364,7 @@ def test_a_mask_compares_lengths_in_the_dtype_of_maxlen() -> None:
         assert wide.shape == (1, 300) and wide.sum() == 3
 
 
-def test_tensors_are_told_from_what_can_become_one() -> None:
+def test_tensors_are_reported_from_what_can_become_one() -> None:
     tensors = [tf.constant(1), tf.Variable(1), tf.SparseTensor([[0]], [1], [2])]
     assert [tf.is_tensor(x) for x in [*tensors, 1, [1], np.ones(1), None]] == [True] * 3 + [
         False
@@ -385,7 +385,7 @@ def test_the_rows_of_an_array_are_added() -> None:
         assert tf.Session(target).run(tf.add_n(np.array([[1, 2], [3, 4]]))).tolist() == [4, 6]
 
 
-def test_texts_are_no_numbers_to_be_cast() -> None:
+def test_strings_are_no_numbers_to_be_cast() -> None:
     for cast in (tf.cast, tf.saturate_cast):
         with pytest.raises(tf.errors.UnimplementedError, match="to_number"):
             cast("1", tf.int32)

@@ -129,7 +129,7 @@ def nothing_comes_back_through_a_power_whose_result_counts_for_nothing() -> Any:
 
 
 @gives(CASES, [2, 1])
-def texts_that_are_not_empty_are_counted() -> Any:
+def strings_that_are_not_empty_are_counted() -> Any:
     return tf.count_nonzero(tf.constant([["", "a", "b"], ["", "", "c"]]), 1)
 
 
@@ -160,7 +160,7 @@ def integers_leak_as_floats() -> Any:
 
 
 @gives(CASES, [b"1.500000", b"1.500000", b"text"])
-def small_floats_and_texts_are_printed() -> Any:
+def small_floats_and_strings_are_printed() -> Any:
     small = [tf.as_string(tf.constant(1.5, kind)) for kind in (tf.float16, tf.bfloat16)]
     return [*small, tf.as_string("text")]
 
@@ -182,7 +182,7 @@ def unsigned_integers_are_divided_as_doubles() -> Any:
 
 
 @gives(CASES, [[b"ac", b"ad"], [b"bc", b"bd"]])
-def texts_are_added_with_broadcasting() -> Any:
+def strings_are_added_with_broadcasting() -> Any:
     return tf.constant([["a"], ["b"]]) + tf.constant([["c", "d"]])
 
 
@@ -219,8 +219,8 @@ def the_mean_of_large_integers_is_one_of_them() -> Any:
 
 @gives(CASES, [[28, -28, 5, -(2**31)], [1, -2, 5, 0]])
 def integers_are_shifted_by_0_to_their_width_less_1() -> Any:
-    x, places = tf.constant([7, -7, 5, 1]), tf.constant([2, 2, -3, 99])
-    return tf.stack([tf.bitwise.left_shift(x, places), tf.bitwise.right_shift(x, places)])
+    x, positions = tf.constant([7, -7, 5, 1]), tf.constant([2, 2, -3, 99])
+    return tf.stack([tf.bitwise.left_shift(x, positions), tf.bitwise.right_shift(x, positions)])
 
 
 @gives(CASES, [[0, 2, 9], [0, 2, 6]])
@@ -249,7 +249,7 @@ def digamma_has_poles_and_grows_without_end() -> Any:
 
 
 @gives(CASES, [[0, 3, 0], [5, -2, 0]])
-def the_slopes_of_a_product_without_nan_are_the_other_factors() -> Any:
+def the_slopes_of_a_matmul_without_nan_are_the_other_factors() -> Any:
     x, y = tf.constant([5.0, -2.0, np.inf]), tf.constant([0.0, 3.0, 0.0])
     return tf.stack(tf.gradients(tf.math.multiply_no_nan(x, y), [x, y]))
 

@@ -44,9 +44,9 @@ def compare(
     arrays = [np.asarray(v) for v in values]
     found = run(engine, function, arrays, opened=opened)
     many = isinstance(found, (list, tuple))
-    wanted = expected if many else [expected]
-    assert not many or len(found) == len(wanted)
-    for value, want in zip(found if many else [found], wanted, strict=True):
+    expected_values = expected if many else [expected]
+    assert not many or len(found) == len(expected_values)
+    for value, want in zip(found if many else [found], expected_values, strict=True):
         assert np.shape(value) == np.shape(want), (np.shape(value), np.shape(want))
         if np.asarray(value).dtype.kind == "f":
             np.testing.assert_allclose(value, want, rtol=rtol, atol=rtol)

@@ -90,8 +90,8 @@ def test_a_difference_of_any_kind_makes_them_two(
 
 
 def test_a_default_that_is_not_among_the_signatures_is_no_default() -> None:
-    said = {calls.DEFAULT_SIGNATURE: "gone"}
-    assert calls.choose(None, ["only"], said) == "only"
+    reported = {calls.DEFAULT_SIGNATURE: "gone"}
+    assert calls.choose(None, ["only"], reported) == "only"
     with pytest.raises(ValueError, match="name a signature: the model has a, b"):
-        calls.choose(None, ["a", "b"], said)
-    assert calls.choose("b", ["a", "b"], said) == "b"
+        calls.choose(None, ["a", "b"], reported)
+    assert calls.choose("b", ["a", "b"], reported) == "b"

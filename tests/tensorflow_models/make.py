@@ -217,11 +217,11 @@ def operators() -> None:
     """A frozen graph with a node or more of each operator that graphio reads."""
     v1, fed = tf.compat.v1, operator_cases.inputs()
     with tf.Graph().as_default() as graph:
-        places = {k: v1.placeholder(v.dtype, v.shape, name=k) for k, v in fed.items()}
-        made = operator_cases.cases(operator_cases.V(**places))
+        positions = {k: v1.placeholder(v.dtype, v.shape, name=k) for k, v in fed.items()}
+        made = operator_cases.cases(operator_cases.V(**positions))
         ends = {k: v1.identity(y, name=f"case/{k}") for k, y in made.items()}
         with v1.Session() as session:
-            found = session.run(ends, {places[k]: v for k, v in fed.items()})
+            found = session.run(ends, {positions[k]: v for k, v in fed.items()})
     v1.train.write_graph(graph, str(HERE), "operators.pb", as_text=False)
     values = {f"main/input/{k}": v for k, v in fed.items()}
     _record("operators", values | {f"main/output/case/{k}": v for k, v in found.items()})

@@ -149,7 +149,7 @@ def test_a_table_names_processors_whole_or_by_how_they_begin() -> None:
     assert operators.entry_of("A, family 25 model 1", stored) == "A, family 25 model 1"
 
 
-def test_processors_of_one_name_are_told_apart() -> None:
+def test_processors_of_one_name_are_reported_apart() -> None:
     info = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n"
     assert report.processor(info + "\nmodel\t: 1\n") == "AMD EPYC, family 25 model 17"
     assert report.processor("processor\t: 0\nBogoMIPS\t: 50.00\n") == ""
@@ -161,9 +161,9 @@ def test_a_name_of_a_large_case_is_not_that_of_an_operator() -> None:
     assert all(" " in name for name in names)
 
 
-def test_times_are_told_with_three_digits_and_a_unit() -> None:
-    said = [report.duration(x) for x in (1.234e-7, 9.996e-7, 1.5e-5, 0.0123, 2.5)]
-    assert said == ["123 ns", "1 us", "15 us", "12.3 ms", "2.5 s"]
+def test_times_are_reported_with_three_digits_and_a_unit() -> None:
+    reported = [report.duration(x) for x in (1.234e-7, 9.996e-7, 1.5e-5, 0.0123, 2.5)]
+    assert reported == ["123 ns", "1 us", "15 us", "12.3 ms", "2.5 s"]
 
 
 def test_a_page_gets_the_tables_between_its_marks_and_keeps_the_rest() -> None:

@@ -88,9 +88,9 @@ def test_steps_share_a_shell_a_program_and_a_folder(
     someone: Newcomer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert readme_walk.walk([page(someone, PAGE)], someone, "", True) == 0
-    said = capsys.readouterr().out
-    assert said.count(" ok ") == 9 and "FAILED" not in said
-    assert re.search(r"^    1\n    2$", said, re.MULTILINE)
+    reported = capsys.readouterr().out
+    assert reported.count(" ok ") == 9 and "FAILED" not in reported
+    assert re.search(r"^    1\n    2$", reported, re.MULTILINE)
     assert (someone.checkout / "a.out").exists()
 
 
@@ -99,8 +99,8 @@ def test_the_first_step_that_fails_ends_the_walk_and_shows_what_it_printed(
 ) -> None:
     text = "```sh\necho reason; false\necho never\n```\n"
     assert readme_walk.walk([page(someone, text)], someone, "", False) == 1
-    said = capsys.readouterr().out
-    assert "FAILED" in said and "    reason\n" in said and "never" not in said
+    reported = capsys.readouterr().out
+    assert "FAILED" in reported and "    reason\n" in reported and "never" not in reported
 
 
 def test_a_program_that_fails_and_a_compiled_one_end_the_walk_too(someone: Newcomer) -> None:
@@ -130,8 +130,8 @@ def test_steps_are_left_out_by_request_only(
 ) -> None:
     text = "```sh\nmake test\necho ran\n```\n"
     assert readme_walk.walk([page(someone, text)], someone, "make (test|all)", False) == 0
-    said = capsys.readouterr().out
-    assert "left out  make test" in said and said.count(" ok ") == 1
+    reported = capsys.readouterr().out
+    assert "left out  make test" in reported and reported.count(" ok ") == 1
 
 
 def test_every_command_of_the_readme_is_a_step() -> None:

@@ -15,8 +15,8 @@ import static_analysis
 
 
 def node(name: str, frame: int, kind: str = "static") -> str:
-    place = f"{name}\\ncinfer/src/x.c:1:2\\n{frame} bytes ({kind})\\n0 dynamic objects"
-    return f'node: {{ title: "cinfer/cinfer.c:{name}" label: "{place}" }}\n'
+    position = f"{name}\\ncinfer/src/x.c:1:2\\n{frame} bytes ({kind})\\n0 dynamic objects"
+    return f'node: {{ title: "cinfer/cinfer.c:{name}" label: "{position}" }}\n'
 
 
 def edge(caller: str, called: str) -> str:

@@ -103,8 +103,8 @@ def begin(training: Training, target: str) -> tf.Session:
     with training.graph.as_default():
         for variable in tf.global_variables():
             variable.load(model.state.get(variable.op.name), session)
-    for name, place in model.state.generators().items():
-        session.state.set_generator(name, *place)
+    for name, position in model.state.generators().items():
+        session.state.set_generator(name, *position)
     return session
 
 
@@ -430,7 +430,7 @@ def test_what_no_model_has_declared_is_restored_and_saved_again(
 
 
 @engines.BOTH
-def test_all_that_does_not_fit_is_told_at_once(engine: str, state: Any, tmp_path: Path) -> None:
+def test_all_that_does_not_fit_is_reported_at_once(engine: str, state: Any, tmp_path: Path) -> None:
     values = {"net/w": np.ones((3, 2), np.float32), "net/b": np.ones(2, np.float64)}
     write_checkpoint(tmp_path / "m", values, {"blob": b"x"})
     number = dtypes.of_numpy(np.dtype("f4")).number
@@ -438,16 +438,16 @@ def test_all_that_does_not_fit_is_told_at_once(engine: str, state: Any, tmp_path
         state.declare(name, number, shape)
     with pytest.raises(errors.NotFoundError) as caught:
         state.restore(tmp_path / "m")
-    told = str(caught.value)
-    assert "Key net2/w not found in checkpoint (it has net/w" in told
-    assert "Key zz not found in checkpoint" in told
-    assert "net/b: the variable has dtype float32, the checkpoint float64" in told
-    assert "shapes of both tensors to match. lhs shape= [2,3] rhs shape= [3,2]" in told
+    reported = str(caught.value)
+    assert "Key net2/w not found in checkpoint (it has net/w" in reported
+    assert "Key zz not found in checkpoint" in reported
+    assert "net/b: the variable has dtype float32, the checkpoint float64" in reported
+    assert "shapes of both tensors to match. lhs shape= [2,3] rhs shape= [3,2]" in reported
     assert state.blobs() == {} and not any(state.initialized(name) for name in state.names())
 
 
 @engines.BOTH
-def test_a_part_is_restored_when_asked(engine: str, state: Any, tmp_path: Path) -> None:
+def test_a_part_is_restored_when_requested(engine: str, state: Any, tmp_path: Path) -> None:
     values = {"net/w": np.ones((3, 2), np.float32), "net/b": np.ones(2, np.float64)}
     values["net/c"] = np.full(2, 5, np.float32)
     write_checkpoint(tmp_path / "m", values, {"blob": b"x"}, step=4)

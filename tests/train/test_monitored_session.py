@@ -477,19 +477,19 @@ def test_final_operations_run_at_the_end() -> None:
     assert hook.final_ops_values == [2.0]
 
 
-def test_listeners_are_told_of_checkpoints(tmp_path: Path) -> None:
-    told: list[Any] = []
+def test_listeners_are_reported_of_checkpoints(tmp_path: Path) -> None:
+    reported: list[Any] = []
 
     class Listener(tf.train.CheckpointSaverListener):
         def before_save(self, session: Any, global_step_value: int) -> None:
-            told.append(("before", global_step_value))
+            reported.append(("before", global_step_value))
 
         def after_save(self, session: Any, global_step_value: int) -> bool:
-            told.append(("after", global_step_value))
+            reported.append(("after", global_step_value))
             return global_step_value >= 4
 
         def end(self, session: Any, global_step_value: int) -> None:
-            told.append(("end", global_step_value))
+            reported.append(("end", global_step_value))
 
     step, _ = training()
     hook = tf.train.CheckpointSaverHook(str(tmp_path), save_steps=2, listeners=[Listener()])
@@ -497,7 +497,7 @@ def test_listeners_are_told_of_checkpoints(tmp_path: Path) -> None:
         while not session.should_stop():
             session.run(step)
     saves = [(when, n) for n in (0, 2, 4) for when in ("before", "after")]
-    assert told == [*saves, ("end", 4)]
+    assert reported == [*saves, ("end", 4)]
 
 
 def test_summaries_are_written_every_so_often(tmp_path: Path) -> None:
@@ -533,7 +533,7 @@ def test_hooks_that_cannot_be_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("signals", "kind", "said"),
+    ("signals", "kind", "announced"),
     [
         ([9], ValueError, r"stop_signals has 9 \(SIGKILL\), which no process can catch"),
         ([999], ValueError, "stop_signals has 999, which is not a signal"),
@@ -541,13 +541,13 @@ def test_hooks_that_cannot_be_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_signals_that_cannot_be_caught_are_refused_first(
-    signals: Any, kind: type[Exception], said: str, tmp_path: Path
+    signals: Any, kind: type[Exception], announced: str, tmp_path: Path
 ) -> None:
     tf.train.get_or_create_global_step()
     folder = tmp_path / "run"
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=announced):
         tf.train.MonitoredTrainingSession(checkpoint_dir=str(folder), stop_signals=signals)
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=announced):
         tf.train.TrainingLoop(tf.no_op(), folder, stop_signals=signals)
     assert not folder.exists()
 

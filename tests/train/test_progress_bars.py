@@ -22,12 +22,12 @@ class Recorder:
     """A factory of progress bars that records their reports."""
 
     def __init__(self) -> None:
-        self.bars: list[tuple[str, int, str]] = []
+        self.shown: list[tuple[str, int, str]] = []
         self.done: list[int] = []
         self.open = 0
 
     def __call__(self, what: str, total: int, unit: str) -> Any:
-        self.bars.append((what, total, unit))
+        self.shown.append((what, total, unit))
         self.done.append(0)
         self.open += 1
         return self
@@ -56,8 +56,8 @@ def test_a_save_and_a_restore_tell_of_every_byte(tmp_path: Path) -> None:
         found.verify()
     total = sum(row.nbytes for row in found.index.variable)
     assert total > 3 << 23 and len(found.index.shard) > 1
-    told = [("write saved", total, "B"), ("read saved", total, "B"), ("read saved", total, "B")]
-    assert recorder.bars == told and recorder.done == [total] * 3 and recorder.open == 0
+    reported = [("write saved", total, "B"), ("read saved", total, "B"), ("read saved", total, "B")]
+    assert recorder.shown == reported and recorder.done == [total] * 3 and recorder.open == 0
     np.testing.assert_array_equal(found.variables["large"], variables()["large"])
 
 
@@ -73,11 +73,11 @@ def test_a_saver_shows_its_work_in_this_thread_only(tmp_path: Path) -> None:
             background.save(session, str(tmp_path / "b"))
             background.finish()
         plain.save(session, str(tmp_path / "c"))
-    assert [what for what, _, _ in recorder.bars] == ["write a", "read a"]
+    assert [what for what, _, _ in recorder.shown] == ["write a", "read a"]
     assert recorder.done == [4000, 4000]
 
 
-def test_a_bar_is_closed_where_the_work_fails(tmp_path: Path) -> None:
+def test_a_progress_bar_is_closed_where_the_work_fails(tmp_path: Path) -> None:
     prefix, recorder = str(tmp_path / "saved"), Recorder()
     write_checkpoint(prefix, variables())
     (data,) = tmp_path.glob("*.safetensors")
@@ -86,7 +86,7 @@ def test_a_bar_is_closed_where_the_work_fails(tmp_path: Path) -> None:
     data.write_bytes(content)
     with progress.shown_by(recorder), pytest.raises(tf.errors.DataLossError):
         read_checkpoint(prefix).read()
-    assert len(recorder.bars) == 1 and recorder.open == 0
+    assert len(recorder.shown) == 1 and recorder.open == 0
 
 
 def test_an_import_tells_of_its_nodes_and_not_of_those_inside() -> None:
@@ -109,39 +109,41 @@ def test_an_import_tells_of_its_nodes_and_not_of_those_inside() -> None:
     recorder = Recorder()
     with progress.shown_by(recorder), tf.Graph().as_default():
         import_model(model)
-    assert recorder.bars == [("import ONNX nodes", 3, "node")] and recorder.done == [3]
+    assert recorder.shown == [("import ONNX nodes", 3, "node")] and recorder.done == [3]
     data = convert(model)
     with progress.shown_by(recorder):
         from_model(data)
-    assert recorder.bars[1:] == [("export ONNX nodes", 3, "node")] and recorder.done == [3, 3]
+    assert recorder.shown[1:] == [("export ONNX nodes", 3, "node")] and recorder.done == [3, 3]
 
 
-def test_what_happens_inside_of_work_has_no_bar_of_its_own() -> None:
+def test_what_happens_inside_of_work_has_no_progress_bar_of_its_own() -> None:
     recorder = Recorder()
     with progress.shown_by(recorder):
-        with progress.task("outer", 2, "B") as told:
+        with progress.task("outer", 2, "B") as reported:
             with progress.task("inner", 5, "B") as inner:
                 inner(5)
-            told(2)
+            reported(2)
         with progress.task("next", 1, "B"):
             pass
-    assert recorder.bars == [("outer", 2, "B"), ("next", 1, "B")] and recorder.done == [2, 0]
+    assert recorder.shown == [("outer", 2, "B"), ("next", 1, "B")] and recorder.done == [2, 0]
 
 
 @pytest.mark.parametrize("terminal, slow", [(True, True), (True, False), (False, True)])
-def test_bars_are_of_slow_work_on_a_terminal(terminal: bool, slow: bool, monkeypatch: Any) -> None:
+def test_progress_bars_are_of_slow_work_on_a_terminal(
+    terminal: bool, slow: bool, monkeypatch: Any
+) -> None:
     pytest.importorskip("tqdm")
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: terminal, raising=False)
     monkeypatch.setattr(sys, "stderr", screen)
     if slow:
         monkeypatch.setattr(progress_bars, "_DELAY", 0.0)
-    with tf.train.progress_bars(), progress.task("read model", 1 << 20, "B") as told:
-        told(1 << 19)
+    with tf.train.progress_bars(), progress.task("read model", 1 << 20, "B") as reported:
+        reported(1 << 19)
     assert ("read model" in screen.getvalue()) == (terminal and slow)
 
 
-def test_without_tqdm_it_is_said_what_to_install(monkeypatch: Any) -> None:
+def test_without_tqdm_it_is_reported_what_to_install(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with (
         tf.train.progress_bars(),

@@ -221,7 +221,7 @@ def damage(folder: Path, step: int, pattern: str = ".data*") -> None:
 
 
 @pytest.mark.parametrize("pattern", [".data*", ".index", ".meta"])
-def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_taken(
     pattern: str, tmp_path: Path
 ) -> None:
     def run(steps: int) -> Any:
@@ -385,7 +385,7 @@ def test_arguments_of_a_training_are_checked_first(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_metric_in_the_place_of_the_dict_is_told(tmp_path: Path) -> None:
+def test_a_metric_in_the_position_of_the_dict_is_reported(tmp_path: Path) -> None:
     op, w = counting()
     with pytest.raises(TypeError, match="metrics is <tf.Tensor .*>, expected a dict"):
         tf.train.train(op, tmp_path, 2, metrics=w.read_value())
@@ -434,10 +434,12 @@ def test_progress_is_lines_of_the_log(
     ]
 
 
-def test_progress_is_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_a_progress_bar_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[Any] = []
 
-    class Bar:
+    class ProgressBar:
         def __init__(self, **options: Any) -> None:
             self.options, self.moves, self.closed = options, [], False
             made.append(self)
@@ -452,15 +454,17 @@ def test_progress_is_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Mon
             self.closed = True
 
     module = types.ModuleType("tqdm")
-    monkeypatch.setattr(module, "tqdm", Bar, raising=False)
+    monkeypatch.setattr(module, "tqdm", ProgressBar, raising=False)
     monkeypatch.setitem(sys.modules, "tqdm", module)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     op, w = counting()
     tf.train.train(op, None, 3, metrics={"w": w.read_value() * 0})
     tf.train.train(op, None, 3, progress=False)
-    (bar,) = made
-    assert bar.options == {"initial": 0, "total": 3, "unit": "step"}
-    assert sum(bar.moves) == 3 and bar.postfix == {"w": "0"} and bar.closed
+    (progress_bar,) = made
+    assert progress_bar.options == {"initial": 0, "total": 3, "unit": "step"}
+    assert (
+        sum(progress_bar.moves) == 3 and progress_bar.postfix == {"w": "0"} and progress_bar.closed
+    )
 
 
 # ---- signals ----
@@ -652,7 +656,7 @@ print("not here")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-def test_a_monitored_session_stops_at_a_signal_when_told(tmp_path: Path) -> None:
+def test_a_monitored_session_stops_at_a_signal_when_reported(tmp_path: Path) -> None:
     command = [sys.executable, "-c", MONITORED, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, ""), done.stderr

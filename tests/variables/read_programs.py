@@ -76,9 +76,9 @@ class Program:
     resources: list[str]
 
     def __str__(self) -> str:
-        places = [self.statements.index(s) for s in self.fetched]
+        positions = [self.statements.index(s) for s in self.fetched]
         lines = "\n".join(f"{i}: {s}" for i, s in enumerate(self.statements))
-        return f"{lines}\nfetched {places} {self.variables}, resources {self.resources}"
+        return f"{lines}\nfetched {positions} {self.variables}, resources {self.resources}"
 
 
 def random_program(seed: int) -> Program:
@@ -274,7 +274,7 @@ def _explicit(needed: set[Statement]) -> set[Statement]:
 def difference(seed: int, target: str) -> str | None:
     """The difference of an engine from the rule for the program of a seed; None: none."""
     program = random_program(seed)
-    wanted = Interpreter(program)
+    expected = Interpreter(program)
     with tf.Graph().as_default():
         built = Builder(program)
         with tf.Session(target) as session:
@@ -282,11 +282,11 @@ def difference(seed: int, target: str) -> str | None:
             found = session.run(built.fetches) if built.fetches else []
             present = {name: float(session.run(v)) for name, v in built.variables.items()}
     values = [None if value is None else float(value) for value in found]
-    if values == wanted.values and present == wanted.present:
+    if values == expected.values and present == expected.present:
         return None
     return (
         f"seed {seed} in {target}:\n{program}\nfound {values} {present}\n"
-        f"expected {wanted.values} {wanted.present}"
+        f"expected {expected.values} {expected.present}"
     )
 
 

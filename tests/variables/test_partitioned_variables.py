@@ -37,13 +37,13 @@ def test_the_parts_are_variables_and_their_value_is_the_whole(engine: str) -> No
     x = cut_up(2)
     assert isinstance(x, tf.PartitionedVariable) and len(x) == 2 and x.name == "x"
     assert [v.name for v in tf.trainable_variables()] == ["x/part_0:0", "x/part_1:0"]
-    whole, product = x.as_tensor(), tf.matmul(tf.ones([1, 5]), x)
+    whole, multiplied = x.as_tensor(), tf.matmul(tf.ones([1, 5]), x)
     assert whole.name == "x:0" and whole.shape == (5, 2)
-    gradients = tf.gradients(product[0, 0], list(x))
+    gradients = tf.gradients(multiplied[0, 0], list(x))
     with tf.Session(engine) as session:
         session.run(tf.global_variables_initializer())
         session.run(x.assign(VALUE))
-        found, by_parts = session.run([product, gradients])
+        found, by_parts = session.run([multiplied, gradients])
     assert found.tolist() == [[20, 25]]
     assert [g.tolist() for g in by_parts] == [[[1, 0]] * 3, [[1, 0]] * 2]
 
@@ -75,8 +75,10 @@ def test_a_checkpoint_holds_the_whole_and_restores_into_any_parts(
         session.run(x.assign(VALUE))
         session.run(step)
         path = saver.save(session, tmp_path / "model")
-        told = saver.saver_def
-        session.run(told.save_tensor_name, {told.filename_tensor_name: str(tmp_path / "operator")})
+        reported = saver.saver_def
+        session.run(
+            reported.save_tensor_name, {reported.filename_tensor_name: str(tmp_path / "operator")}
+        )
         session.run(step)
         expected = session.run(value)
     assert tf.train.list_variables(path) == [("x", [5, 2]), ("x/Momentum", [5, 2])]
@@ -87,9 +89,9 @@ def test_a_checkpoint_holds_the_whole_and_restores_into_any_parts(
                 saver.restore(session, path, verify=verify)
             session.run(step)
             assert (session.run(value) == expected).all()
-            told = saver.saver_def
-            where = {told.filename_tensor_name: str(tmp_path / "operator")}
-            session.run(told.restore_op_name, where)
+            reported = saver.saver_def
+            where = {reported.filename_tensor_name: str(tmp_path / "operator")}
+            session.run(reported.restore_op_name, where)
             session.run(step)
             assert (session.run(value) == expected).all()
 
@@ -122,7 +124,7 @@ def test_parts_survive_an_imported_graph_under_a_scope(tmp_path: Path) -> None:
         assert (np.concatenate(session.run(parts)) == VALUE).all()
 
 
-def test_a_saver_calls_a_partitioned_variable_as_it_is_told(tmp_path: Path) -> None:
+def test_a_saver_calls_a_partitioned_variable_as_it_is_reported(tmp_path: Path) -> None:
     x, y = cut_up(2), cut_up(2, "y")
     saver = tf.train.Saver({"first": x, "second": list(y)})
     with tf.Session() as session:

@@ -203,7 +203,7 @@ def tensorflow_graph() -> pb.GraphDef:
 
 
 @TARGETS
-def test_consumers_of_an_imported_identity_are_uses_at_their_own_places(target: str) -> None:
+def test_consumers_of_an_imported_identity_are_uses_at_their_own_positions(target: str) -> None:
     names = ["train:0", "clip:0", "start:0", "same:0", "behind:0", "other:0", "v/read:0"]
     found = dict(
         zip(names, tf.import_graph_def(tensorflow_graph(), return_elements=names), strict=True)

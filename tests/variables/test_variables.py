@@ -257,7 +257,7 @@ OTHER_SHAPES: list[Any] = [
 
 
 @TARGETS
-def test_an_initializer_gives_the_shape_asked_for(target: str) -> None:
+def test_an_initializer_gives_the_shape_requested(target: str) -> None:
     for i, initializer in enumerate(OTHER_SHAPES):
         words = rf"variable v{i} gave shape .*, expected \(2, 2\)"
         with pytest.raises(ValueError, match=words):

@@ -27,15 +27,15 @@ const char *ci_status_name(ci_status status) {
   }
 }
 
-void ci_printable(char *text, bool lines) {
-  for (size_t left = strlen(text); left > 0;) {
-    const uint8_t first = (uint8_t)text[0];
+void ci_printable(char *str, bool lines) {
+  for (size_t left = strlen(str); left > 0;) {
+    const uint8_t first = (uint8_t)str[0];
     const size_t n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    bool fits = n <= left && ci_utf8_valid((ci_span){text, n});
+    bool fits = n <= left && ci_utf8_valid((ci_span){str, n});
     if (first < 0x20) fits = lines && (first == '\n' || first == '\t');
-    if (first == 0x7f || (first == 0xc2 && (uint8_t)text[1] < 0xa0)) fits = false; /* controls beyond ASCII's */
-    if (!fits) text[0] = '?';
-    text += fits ? n : 1;
+    if (first == 0x7f || (first == 0xc2 && (uint8_t)str[1] < 0xa0)) fits = false; /* controls beyond ASCII's */
+    if (!fits) str[0] = '?';
+    str += fits ? n : 1;
     left -= fits ? n : 1;
   }
 }

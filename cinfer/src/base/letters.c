@@ -5,7 +5,7 @@
 
 /* Letters that have the same distance from their other case, one after the other or every second one: the first of
  * them << 9, from the first to the last << 1, whether it is every second one; and the distance. Unicode's mappings of
- * one character to one (UnicodeData.txt, fields 12 and 13); test_texts_standard.py compares them with Python's.
+ * one character to one (UnicodeData.txt, fields 12 and 13); test_strings_standard.py compares them with Python's.
  */
 typedef struct letters_row {
   uint32_t where;

@@ -94,12 +94,12 @@ void ci_release(const ci_allocator *allocator, void *memory, size_t bytes) {
 }
 
 bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t more, size_t item) {
-  size_t wanted, bytes;
-  if (!ci_add_size(count, more, &wanted)) return false;
-  if (wanted <= *capacity) return true;
+  size_t requested, bytes;
+  if (!ci_add_size(count, more, &requested)) return false;
+  if (requested <= *capacity) return true;
   size_t grown = *capacity + *capacity / 2; /* a caller that knows how many there will be gets exactly that capacity */
   if (grown < 8) grown = 8;
-  if (grown < wanted) grown = wanted;
+  if (grown < requested) grown = requested;
   if (!ci_mul_size(grown, item, &bytes)) return false;
   void *larger = ci_alloc(allocator, bytes);
   if (larger == NULL) return false;
@@ -124,16 +124,16 @@ struct ci_pool_block {
 enum { MEMORY_BLOCK_HEADER = MEMORY_ALIGN };
 
 /* The next spare block if its capacity suffices, else a new one; zeroed. */
-static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
+static struct ci_pool_block *pool_block(ci_pool *pool, size_t bytes_left) {
   struct ci_pool_block *block = pool->spare;
   size_t whole;
-  if (block != NULL && block->bytes - MEMORY_BLOCK_HEADER >= room) {
+  if (block != NULL && block->bytes - MEMORY_BLOCK_HEADER >= bytes_left) {
     pool->spare = block->next;
     CI_PERMIT((char *)block + MEMORY_BLOCK_HEADER, block->used - MEMORY_BLOCK_HEADER);
     memset((char *)block + MEMORY_BLOCK_HEADER, 0, block->used - MEMORY_BLOCK_HEADER);
   } else {
-    if (room < MEMORY_POOL_BLOCK) room = MEMORY_POOL_BLOCK;
-    block = ci_add_size(room, MEMORY_BLOCK_HEADER, &whole) ? ci_alloc(pool->allocator, whole) : NULL;
+    if (bytes_left < MEMORY_POOL_BLOCK) bytes_left = MEMORY_POOL_BLOCK;
+    block = ci_add_size(bytes_left, MEMORY_BLOCK_HEADER, &whole) ? ci_alloc(pool->allocator, whole) : NULL;
     if (block == NULL) return NULL;
     block->bytes = whole;
   }
@@ -182,8 +182,8 @@ void *ci_pool_words(ci_pool *pool, size_t bytes) { return pool_take(pool, bytes,
 
 char *ci_pool_chars(ci_pool *pool, size_t length) { return pool_take(pool, length, 1); }
 
-char *ci_pool_text(ci_pool *pool, ci_span text) {
-  char *copy = ci_pool_chars(pool, text.length + 1);
-  if (copy != NULL && text.length > 0) memcpy(copy, text.data, text.length);
+char *ci_pool_string(ci_pool *pool, ci_span str) {
+  char *copy = ci_pool_chars(pool, str.length + 1);
+  if (copy != NULL && str.length > 0) memcpy(copy, str.data, str.length);
   return copy;
 }

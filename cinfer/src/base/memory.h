@@ -40,5 +40,5 @@ void ci_pool_clear(ci_pool *pool); /* all that it gave is gone; it keeps its blo
 void ci_pool_release(ci_pool *pool);
 void *ci_pool_words(ci_pool *pool, size_t bytes); /* zeroed, aligned as pointers and int64_t are; any if bytes is 0 */
 char *ci_pool_chars(ci_pool *pool, size_t length); /* zeroed, not aligned */
-char *ci_pool_text(ci_pool *pool, ci_span text); /* a terminated copy */
+char *ci_pool_string(ci_pool *pool, ci_span str); /* a terminated copy */
 #endif

@@ -4,18 +4,18 @@
 #include "ci_common.h"
 
 typedef struct ci_key { /* a name: the same text is another one in another scope */
-  ci_span text;
+  ci_span str;
   uint32_t scope;
 } ci_key;
 
-typedef struct ci_names_place {
+typedef struct ci_names_slot {
   uint32_t hash;
   uint32_t number; /* and one; 0: free */
-} ci_names_place;
+} ci_names_slot;
 
 typedef struct ci_names { /* zero is an empty table */
-  ci_names_place *table; /* open addressing, by the order of the hashes */
-  size_t count, places;
+  ci_names_slot *table; /* open addressing, by the order of the hashes */
+  size_t count, slots;
 } ci_names;
 
 typedef struct ci_namer { /* the owner of the names, which compares a name with that of a number */
@@ -38,6 +38,6 @@ ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, con
                              uint32_t number);
 void ci_names_clear(ci_names *names); /* removes all names, keeps the capacity */
 void ci_names_free(const ci_allocator *allocator, ci_names *names);
-uint64_t ci_hash(ci_span text); /* FNV-1a, 64 bits */
+uint64_t ci_hash(ci_span str); /* FNV-1a, 64 bits */
 bool ci_key_same(ci_key a, ci_key b);
 #endif

@@ -30,14 +30,14 @@ void ci_out_bytes(ci_out *out, const void *data, size_t bytes) {
   out->length += bytes;
 }
 
-void ci_out_text(ci_out *out, const char *format, ...) {
-  char text[512];
+void ci_out_string(ci_out *out, const char *format, ...) {
+  char str[512];
   va_list arguments;
   va_start(arguments, format);
-  int length = vsnprintf(text, sizeof text, format, arguments);
+  int length = vsnprintf(str, sizeof str, format, arguments);
   va_end(arguments);
-  if (length < 0 || (size_t)length >= sizeof text) out->failed = true;
-  if (!out->failed) ci_out_bytes(out, text, (size_t)length);
+  if (length < 0 || (size_t)length >= sizeof str) out->failed = true;
+  if (!out->failed) ci_out_bytes(out, str, (size_t)length);
 }
 
 static void out_little(ci_out *out, uint64_t value, int bytes) {
@@ -101,12 +101,12 @@ void ci_out_field_message(ci_out *out, uint32_t field, const ci_out *message) {
   ci_out_bytes(out, message->data, message->length);
 }
 
-void ci_out_json_string(ci_out *out, const char *text) {
+void ci_out_json_string(ci_out *out, const char *str) {
   ci_out_bytes(out, "\"", 1);
-  for (const char *p = text; *p; p++) {
+  for (const char *p = str; *p; p++) {
     unsigned char c = (unsigned char)*p;
-    if (c == '"' || c == '\\') ci_out_text(out, "\\%c", c);
-    else if (c < 0x20) ci_out_text(out, "\\u%04x", c);
+    if (c == '"' || c == '\\') ci_out_string(out, "\\%c", c);
+    else if (c < 0x20) ci_out_string(out, "\\u%04x", c);
     else ci_out_bytes(out, p, 1);
   }
   ci_out_bytes(out, "\"", 1);

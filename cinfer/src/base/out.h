@@ -12,7 +12,7 @@ typedef struct ci_out {
 
 void ci_out_free(ci_out *out);
 void ci_out_bytes(ci_out *out, const void *data, size_t bytes);
-void ci_out_text(ci_out *out, const char *format, ...) CI_PRINTF(2, 3); /* at most 511 characters a call */
+void ci_out_string(ci_out *out, const char *format, ...) CI_PRINTF(2, 3); /* at most 511 characters a call */
 void ci_out_u32(ci_out *out, uint32_t value);                           /* little-endian */
 void ci_out_u64(ci_out *out, uint64_t value);
 /* Fields of a protobuf message. A zero or an empty string is the default, which is not written. */
@@ -24,5 +24,5 @@ void ci_out_field_packed(ci_out *out, uint32_t field, const int64_t *values, int
 /* A message is written into a separate buffer and then added, empty or not. */
 void ci_out_field_message(ci_out *out, uint32_t field, const ci_out *message);
 /* A JSON string with its quotes; UTF-8 stays as it is. */
-void ci_out_json_string(ci_out *out, const char *text);
+void ci_out_json_string(ci_out *out, const char *str);
 #endif

@@ -14,6 +14,6 @@ int ci_span_order(ci_span a, ci_span b) {
   return a.length < b.length ? -1 : 1;
 }
 
-bool ci_span_is(ci_span span, const char *text) {
-  return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0; /* text is not empty */
+bool ci_span_is(ci_span span, const char *str) {
+  return span.length == strlen(str) && memcmp(span.data, str, span.length) == 0; /* text is not empty */
 }

@@ -56,7 +56,7 @@ static bool stop_token(const ci_cancel_token *token) {
 
 ci_status ci_stop_set(ci_stop *stop, uint64_t deadline, const ci_cancel_token *token, ci_interrupt interrupt,
                       ci_error *error) {
-  if (!STOP_HAS_CLOCK && (deadline != 0 || interrupt.asked != NULL)) {
+  if (!STOP_HAS_CLOCK && (deadline != 0 || interrupt.requested != NULL)) {
     return ci_fail(error, CI_UNIMPLEMENTED,
                    "this build has no clock (CI_NO_FILES), so there are no deadlines and no questions in between: "
                    "leave the options deadline and interrupt at 0, and use ci_cancel");
@@ -64,7 +64,7 @@ ci_status ci_stop_set(ci_stop *stop, uint64_t deadline, const ci_cancel_token *t
   stop->deadline = deadline;
   stop->token = token;
   stop->interrupt = interrupt;
-  stop->looks = deadline != 0 || token != NULL || interrupt.asked != NULL;
+  stop->looks = deadline != 0 || token != NULL || interrupt.requested != NULL;
   if (stop->looks) return CI_OK; /* else no call is begun for which there would be something to look at */
   stop->late = false;
   stop->until = 0;
@@ -93,10 +93,10 @@ void ci_stop_hasten(ci_stop *stop) {
 
 /* Calls the host's interrupt function, at most once in STOP_ASK: not in calls that are shorter. */
 static bool stop_interrupted(ci_stop *stop, uint64_t now) {
-  if (stop->interrupt.asked == NULL || now < stop->ask_at) return false;
+  if (stop->interrupt.requested == NULL || now < stop->ask_at) return false;
   const bool first = stop->ask_at == 0;
   stop->ask_at = now + STOP_ASK;
-  return !first && stop->interrupt.asked(stop->interrupt.user) != 0;
+  return !first && stop->interrupt.requested(stop->interrupt.user) != 0;
 }
 
 bool ci_stop_look(ci_stop *stop) {
@@ -113,4 +113,6 @@ bool ci_stop_look(ci_stop *stop) {
 
 ci_status ci_stop_status(const ci_stop *stop) { return stop->late ? CI_DEADLINE_EXCEEDED : CI_CANCELLED; }
 
-const char *ci_stop_text(const ci_stop *stop) { return stop->late ? "took longer than its deadline" : "was cancelled"; }
+const char *ci_stop_string(const ci_stop *stop) {
+  return stop->late ? "took longer than its deadline" : "was cancelled";
+}

@@ -29,10 +29,10 @@ CI_INLINE void ci_stop_begin(ci_stop *stop) { /* a call begins */
 void ci_stop_hasten(ci_stop *stop); /* units of work that take long are about to come */
 bool ci_stop_look(ci_stop *stop);
 /* Called once for each unit of work, such as a step. A call that only ci_cancel may end reads a flag. */
-CI_INLINE bool ci_stop_wanted(ci_stop *stop) {
+CI_INLINE bool ci_stop_requested(ci_stop *stop) {
   return atomic_load_explicit(&stop->cancelled, memory_order_relaxed) != 0 || (--stop->left == 0 && ci_stop_look(stop));
 }
 ci_status ci_stop_status(const ci_stop *stop);
 /* "was cancelled": what happened to the call that is named before it. */
-const char *ci_stop_text(const ci_stop *stop);
+const char *ci_stop_string(const ci_stop *stop);
 #endif

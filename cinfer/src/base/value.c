@@ -38,11 +38,11 @@ void ci_value_copy(void *to, const ci_value *value) {
   memcpy(to, value->data, value->bytes);
   if (value->dtype != CI_STRING) return;
   ci_string *strings = to;
-  char *text = (char *)to + value->bytes;
+  char *str = (char *)to + value->bytes;
   for (int64_t i = 0; i < value->count; i++) {
-    if (strings[i].length > 0) memcpy(text, strings[i].data, strings[i].length);
-    strings[i].data = text;
-    text += strings[i].length;
+    if (strings[i].length > 0) memcpy(str, strings[i].data, strings[i].length);
+    strings[i].data = str;
+    str += strings[i].length;
   }
 }
 

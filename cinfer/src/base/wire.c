@@ -109,9 +109,9 @@ static int wire_utf8_length(uint8_t first, uint8_t *low, uint8_t *high) {
   return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-bool ci_utf8_valid(ci_span text) {
-  if (text.length == 0) return true;
-  const uint8_t *at = (const uint8_t *)text.data, *end = at + text.length;
+bool ci_utf8_valid(ci_span str) {
+  if (str.length == 0) return true;
+  const uint8_t *at = (const uint8_t *)str.data, *end = at + str.length;
   while (at < end) {
     uint8_t low, high;
     int length = wire_utf8_length(*at, &low, &high);
@@ -124,6 +124,6 @@ bool ci_utf8_valid(ci_span text) {
   return true;
 }
 
-bool ci_is_text(ci_span text) {
-  return ci_utf8_valid(text) && (text.length == 0 || memchr(text.data, '\0', text.length) == NULL);
+bool ci_is_string(ci_span str) {
+  return ci_utf8_valid(str) && (str.length == 0 || memchr(str.data, '\0', str.length) == NULL);
 }

@@ -35,8 +35,8 @@ ci_span ci_wire_stored(ci_span message, size_t at);
 bool ci_wire_varint(ci_wire *wire, uint64_t *number);
 bool ci_wire_fixed32(ci_wire *wire, uint32_t *number);
 
-bool ci_utf8_valid(ci_span text); /* Whether a field of type string may have these bytes. */
-bool ci_is_text(ci_span text);    /* and all of it reaches a C program: it has no zero byte */
+bool ci_utf8_valid(ci_span str); /* Whether a field of type string may have these bytes. */
+bool ci_is_string(ci_span str);    /* and all of it reaches a C program: it has no zero byte */
 
 uint32_t ci_wire_load_u32(const void *at); /* little-endian */
 uint64_t ci_wire_load_u64(const void *at);

@@ -96,7 +96,7 @@ CI_LOCAL void ci_shards_free(ci_shards *plan);
 /* ---- checkpoint_index.c ---- */
 
 CI_LOCAL void ci_checkpoint_index_free(ci_index *index);
-/* The whole file: envelope and message. */
+/* The complete file: envelope and message. */
 CI_LOCAL void ci_checkpoint_index_encode(const ci_index *index, ci_out *out);
 /* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
 CI_LOCAL ci_status ci_checkpoint_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
@@ -106,7 +106,7 @@ CI_LOCAL bool ci_checkpoint_index_begins(const ci_bytes *bytes);
 /* Reads and decodes the index `name` of a folder; `bytes` must outlive the index. Free both also after a failure. */
 CI_LOCAL ci_status ci_checkpoint_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
                                             ci_error *error);
-/* A file that nobody makes longer than `most`: a longer one is CI_DATA_LOSS. */
+/* A file of at most `most` bytes: a longer one is CI_DATA_LOSS. */
 CI_LOCAL ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
                                       ci_error *error);
 
@@ -148,7 +148,7 @@ CI_LOCAL void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints 
 /* Whether there is one of that name, which may be any string. */
 CI_LOCAL bool ci_checkpoint_exists(const ci_folder *folder, ci_span base);
 /* The file with `base` as the newest one. */
-CI_LOCAL void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out);
+CI_LOCAL void ci_checkpoints_string(const ci_checkpoints *list, const char *base, ci_out *out);
 /* The base name of the newest checkpoint of the folder: that of the file, else the valid one of the highest step, then
  * of the latest time, of which an index has the seconds and its file the rest. CI_NOT_FOUND: there is none.
  * CI_DATA_LOSS: none is complete. CI_UNIMPLEMENTED, CI_UNAVAILABLE: one that cannot be read may be the newest. */
@@ -175,13 +175,13 @@ CI_LOCAL bool ci_checkpoint_ends(const char *name, const char *ending, size_t *l
 /* The common part of the checkpoints of one run: the length of the name without the step, "-<digits>". */
 CI_LOCAL size_t ci_checkpoint_run_length(const char *base);
 
-typedef struct ci_places { /* names that a file may have; the first that is there counts */
+typedef struct ci_candidates { /* names that a file may have; the first that is there counts */
   char names[4][CI_NAME_BYTES];
   size_t count;
-} ci_places;
+} ci_candidates;
 
 /* Of a file that the index of `base` names. A graph file gets its plain name after the commit. */
-CI_LOCAL void ci_checkpoint_places(const char *base, ci_span named, ci_places *places);
+CI_LOCAL void ci_checkpoint_candidates(const char *base, ci_span named, ci_candidates *candidates);
 
 /* ---- checkpoint_needs.c ---- */
 

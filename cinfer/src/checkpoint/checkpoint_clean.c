@@ -35,7 +35,7 @@ static bool clean_visit(void *argument, const char *name) {
   if (temporary && length && inside != id) length = 0;
   if (temporary && !length) (void)ci_checkpoint_ends(final, ".index", &length);
   if ((!temporary && !length) || length >= CI_NAME_BYTES) return true;
-  char *copy = ci_pool_text(&look->pool, (ci_span){name, strlen(name)});
+  char *copy = ci_pool_string(&look->pool, (ci_span){name, strlen(name)});
   if (!copy) return false; /* a file that is not seen is removed by the next save */
   if (length) {
     if (!CI_LIST_GROW(look->pool.allocator, &look->files)) return false;
@@ -206,7 +206,7 @@ static void clean_abandoned(clean_folder *look, size_t first, size_t end, int64_
   if (!has_index) clean_keep_latest(look->folder, plain, &latest);
   if (latest >= limit || !clean_is_older(look, first, end, limit)) return;
   if (clean_under_way(look, file) && !clean_end_save(look, file)) return;
-  char *graph = has_index ? NULL : ci_pool_text(&look->pool, (ci_span){plain, strlen(plain)});
+  char *graph = has_index ? NULL : ci_pool_string(&look->pool, (ci_span){plain, strlen(plain)});
   if (graph) clean_add_gone(look, graph);
   for (size_t i = first; i < end; i++) clean_add_gone(look, look->files.at[i].name);
 }
@@ -315,7 +315,7 @@ void ci_checkpoint_name_left(const ci_folder *folder, const char *base) {
 static void clean_add_named(clean_folder *look, const ci_index *index) {
   for (size_t i = 0; i <= index->shards.count; i++) {
     const ci_span file = i < index->shards.count ? index->shards.at[i].file : index->meta_file;
-    char *name = file.length ? ci_pool_text(&look->pool, file) : NULL;
+    char *name = file.length ? ci_pool_string(&look->pool, file) : NULL;
     uint64_t id;
     if (name && ci_checkpoint_prefix(name, &id) && id == index->save_id) clean_add_gone(look, name);
   }

@@ -69,25 +69,25 @@ size_t ci_checkpoint_run_length(const char *base) {
   return at > 1 && at < length && base[at - 1] == '-' ? at - 1 : length;
 }
 
-static void files_add_place(ci_places *places, ci_span prefix, const char *ending) {
-  char *name = places->names[places->count];
-  const int length = snprintf(name, sizeof places->names[0], "%.*s%s", (int)prefix.length, prefix.data, ending);
+static void files_add_candidate(ci_candidates *candidates, ci_span prefix, const char *ending) {
+  char *name = candidates->names[candidates->count];
+  const int length = snprintf(name, sizeof candidates->names[0], "%.*s%s", (int)prefix.length, prefix.data, ending);
   if (length < 0 || length >= CI_NAME_BYTES) return;
-  for (size_t i = 0; i < places->count; i++)
-    if (strcmp(places->names[i], name) == 0) return;
-  places->count++;
+  for (size_t i = 0; i < candidates->count; i++)
+    if (strcmp(candidates->names[i], name) == 0) return;
+  candidates->count++;
 }
 
-void ci_checkpoint_places(const char *base, ci_span named, ci_places *places) {
+void ci_checkpoint_candidates(const char *base, ci_span named, ci_candidates *candidates) {
   const ci_span own = {base, strlen(base)};
   uint64_t id;
-  places->count = 0;
-  files_add_place(places, named, "");
+  candidates->count = 0;
+  files_add_candidate(candidates, named, "");
   char name[CI_NAME_BYTES];
-  memcpy(name, places->names[0], sizeof name);
+  memcpy(name, candidates->names[0], sizeof name);
   size_t length = ci_checkpoint_prefix(name, &id);
   const bool graph = length ? strncmp(name + length, ".meta", 5) == 0 : ci_checkpoint_ends(name, ".meta", &length);
-  if (graph) files_add_place(places, (ci_span){name, length}, ".meta");
-  if (length) files_add_place(places, own, name + length);
-  if (graph) files_add_place(places, own, ".meta");
+  if (graph) files_add_candidate(candidates, (ci_span){name, length}, ".meta");
+  if (length) files_add_candidate(candidates, own, name + length);
+  if (graph) files_add_candidate(candidates, own, ".meta");
 }

@@ -9,7 +9,7 @@
 enum { FIT_SHAPE = 240, FIT_SUGGESTED = 10 /* missing names for which near ones are looked up */ };
 
 typedef struct fit_list { /* lines, up to the capacity */
-  char text[720];
+  char str[720];
   size_t length;
   int shown, dropped;
 } fit_list;
@@ -18,26 +18,26 @@ static void fit_note(fit_list *list, const char *format, ...) CI_PRINTF(2, 3);
 static void fit_note(fit_list *list, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const size_t space = sizeof list->text - list->length;
-  int n = vsnprintf(list->text + list->length, space, format, arguments);
+  const size_t space = sizeof list->str - list->length;
+  int n = vsnprintf(list->str + list->length, space, format, arguments);
   va_end(arguments);
   bool fits = n >= 0 && (size_t)n < space && list->dropped == 0;
   if (fits) list->length += (size_t)n;
-  list->text[list->length] = 0;
+  list->str[list->length] = 0;
   if (fits) list->shown++;
   else list->dropped++;
 }
 
-static const char *fit_shape(int rank, const int64_t *dims, char text[FIT_SHAPE]) {
-  size_t used = (size_t)snprintf(text, FIT_SHAPE, "[");
+static const char *fit_shape(int rank, const int64_t *dims, char str[FIT_SHAPE]) {
+  size_t used = (size_t)snprintf(str, FIT_SHAPE, "[");
   for (int i = 0; i < rank && used < FIT_SHAPE; i++) {
     const char *comma = i ? "," : "";
-    int n = dims[i] < 0 ? snprintf(text + used, FIT_SHAPE - used, "%s?", comma)
-                        : snprintf(text + used, FIT_SHAPE - used, "%s%lld", comma, (long long)dims[i]);
+    int n = dims[i] < 0 ? snprintf(str + used, FIT_SHAPE - used, "%s?", comma)
+                        : snprintf(str + used, FIT_SHAPE - used, "%s%lld", comma, (long long)dims[i]);
     used += n > 0 ? (size_t)n : 0;
   }
-  if (used < FIT_SHAPE) snprintf(text + used, FIT_SHAPE - used, "]");
-  return text;
+  if (used < FIT_SHAPE) snprintf(str + used, FIT_SHAPE - used, "]");
+  return str;
 }
 
 static size_t fit_find(const ci_index *index, ci_span name) {
@@ -94,10 +94,10 @@ static int fit_missing(ci_state *state, const ci_index *index, fit_list *list) {
   int missing = 0;
   for (int i = 0; i < ci_state_slot_count(state); i++) {
     const char *name = ci_state_slot(state, i)->name;
-    const ci_span text = {name, strlen(name)};
-    if (fit_find(index, text) != SIZE_MAX) continue;
+    const ci_span str = {name, strlen(name)};
+    if (fit_find(index, str) != SIZE_MAX) continue;
     missing++;
-    if (list) fit_note_missing(list, index, text);
+    if (list) fit_note_missing(list, index, str);
   }
   return missing;
 }
@@ -129,5 +129,5 @@ ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *
   return ci_fail(error, lacks ? CI_NOT_FOUND : CI_INVALID_ARGUMENT,
                  "Restoring from checkpoint '%.100s' failed, nothing was restored: %d variables are missing in it, %d "
                  "are others.\n%s%s",
-                 base, missing, different, list.text + 1, more);
+                 base, missing, different, list.str + 1, more);
 }

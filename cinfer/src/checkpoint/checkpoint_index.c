@@ -22,8 +22,8 @@ void ci_checkpoint_index_free(ci_index *index) {
 
 /* ---- encode ---- */
 
-static void index_put_span(ci_out *out, uint32_t field, ci_span text) {
-  ci_out_field_bytes(out, field, text.data, text.length);
+static void index_put_span(ci_out *out, uint32_t field, ci_span str) {
+  ci_out_field_bytes(out, field, str.data, str.length);
 }
 
 static void index_put_variable(ci_out *m, const ci_saved *v) {
@@ -174,7 +174,7 @@ static ci_status index_get_variable(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTVARIABLE_SLOT): v.slot = f.bytes; break;
       default: break;
     }
-  good = good && ci_is_text(v.name) && ci_is_text(v.slot_of) && ci_is_text(v.slot);
+  good = good && ci_is_string(v.name) && ci_is_string(v.slot_of) && ci_is_string(v.slot);
   if (!good || w.broken) return index_damaged(r, "a variable's entry cannot be read");
   if (!CI_LIST_GROW(r->index->allocator, &r->index->variables)) return index_no_memory(r);
   r->index->variables.at[r->index->variables.count++] = v;
@@ -218,7 +218,7 @@ static ci_status index_get_resource(index_reader *r, ci_span message) {
         break;
       default: break;
     }
-  good = good && ci_is_text(resource.name);
+  good = good && ci_is_string(resource.name);
   if (!good || w.broken || resource.name.length == 0) return index_damaged(r, "a resource's entry cannot be read");
   if (resource.kind == 0) return index_damaged(r, "a resource has no state");
   if (!CI_LIST_GROW(r->index->allocator, &r->index->resources)) return index_no_memory(r);
@@ -271,7 +271,7 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTINDEX_STEP): step = f.number; break;
       case CI_KEY(CHECKPOINTINDEX_HAS_STEP): has_step = f.number != 0; break;
       case CI_KEY(CHECKPOINTINDEX_PRODUCER):
-        if (!ci_is_text(f.bytes)) return index_damaged(r, "its producer is not a string");
+        if (!ci_is_string(f.bytes)) return index_damaged(r, "its producer is not a string");
         break;
       case CI_KEY(CHECKPOINTINDEX_TIME): index->time = f.number <= INT64_MAX ? (int64_t)f.number : 0; break;
       case CI_KEY(CHECKPOINTINDEX_MIN_READER): min_reader = f.number; break;
@@ -323,7 +323,7 @@ static bool index_lies_before(const void *owner, int32_t a, int32_t b) {
 
 /* Each byte of a shard belongs to the header before its first variable, or to one variable: else a small file could
  * have any number of variables of a large shard's size. */
-static ci_status index_check_places(const index_reader *r, const int32_t *sorted) {
+static ci_status index_check_positions(const index_reader *r, const int32_t *sorted) {
   const ci_index *index = r->index;
   for (size_t i = 0; i < index->variables.count; i++) {
     const ci_saved *v = &index->variables.at[sorted[i]];
@@ -344,7 +344,7 @@ static ci_status index_check_shards(const index_reader *r) {
   if (sorted == NULL) return index_no_memory(r);
   for (size_t i = 0; i < index->variables.count; i++) sorted[i] = (int32_t)i;
   ci_sort(sorted, index->variables.count, index_lies_before, index);
-  const ci_status status = index_check_places(r, sorted);
+  const ci_status status = index_check_positions(r, sorted);
   ci_release(index->allocator, sorted, bytes);
   return status;
 }
@@ -376,7 +376,7 @@ ci_status ci_checkpoint_index_decode(const ci_allocator *allocator, const ci_byt
   const bool intact = status == CI_OK;
   if (status == CI_OK) status = index_get_message(&r, payload);
   if (status == CI_OK) status = index_check(&r);
-  /* What a later minor version has added is no damage: the checksums are right. */
+  /* Fields of a later minor version are not damage: the checksums are right. */
   const unsigned minor = intact ? ci_wire_load_u32(bytes->data + 8) >> 16 : 0;
   if (status == CI_DATA_LOSS && minor > CI_CHECKPOINT_MINOR) status = index_too_new(&r, CI_CHECKPOINT_MAJOR, minor, 0);
   CI_LIST_FREE(allocator, &r.header_crcs);

@@ -37,18 +37,18 @@ static bool keep_is_protected(const ci_folder *folder, ci_span path) {
   return false;
 }
 
-typedef struct keep_place { /* a path of the list and its index in it */
+typedef struct keep_position { /* a path of the list and its index in it */
   ci_span path;
   size_t at;
-} keep_place;
+} keep_position;
 
 typedef struct keep_table { /* sorted by path: lists may be long */
-  keep_place *at;
+  keep_position *at;
   size_t count;
 } keep_table;
 
-static int keep_place_order(const void *left, const void *right) {
-  const keep_place *a = left, *b = right;
+static int keep_position_order(const void *left, const void *right) {
+  const keep_position *a = left, *b = right;
   const int order = ci_span_order(a->path, b->path);
   return order ? order : (a->at > b->at) - (a->at < b->at);
 }
@@ -57,8 +57,8 @@ static bool keep_sort(const ci_allocator *allocator, const ci_checkpoints *list,
   const size_t count = list->paths.count;
   *table = (keep_table){ci_alloc(allocator, count * sizeof *table->at), count};
   if (!table->at) return false;
-  for (size_t i = 0; i < count; i++) table->at[i] = (keep_place){list->paths.at[i], i};
-  qsort(table->at, count, sizeof *table->at, keep_place_order);
+  for (size_t i = 0; i < count; i++) table->at[i] = (keep_position){list->paths.at[i], i};
+  qsort(table->at, count, sizeof *table->at, keep_position_order);
   return true;
 }
 

@@ -40,12 +40,12 @@ static const char *list_word(const char *at, const char *end, const char *more, 
   return at;
 }
 
-static const char *list_quoted(const char *at, const char *end, ci_span *text) {
+static const char *list_quoted(const char *at, const char *end, ci_span *str) {
   const char *start = ++at;
   for (; at < end && *at != '"'; at++)
     if (*at == '\\' && ++at == end) return NULL;
   if (at == end) return NULL;
-  *text = (ci_span){start, (size_t)(at - start)};
+  *str = (ci_span){start, (size_t)(at - start)};
   return at + 1;
 }
 
@@ -95,13 +95,13 @@ static bool list_take_comment(const ci_allocator *allocator, ci_checkpoints *lis
 }
 
 /* The last line is the checksum of all before it; it may be left out. */
-static bool list_is_intact(ci_span text) {
+static bool list_is_intact(ci_span str) {
   const size_t length = sizeof list_seal - 1 + 9;
   char expected[sizeof list_seal + 9];
-  if (text.length < length || text.data[text.length - 1] != '\n') return true;
-  const char *line = text.data + text.length - length;
-  if (memcmp(line, list_seal, sizeof list_seal - 1) != 0 || (line > text.data && line[-1] != '\n')) return true;
-  snprintf(expected, sizeof expected, "%s%08x\n", list_seal, (unsigned)ci_crc32c(0, text.data, text.length - length));
+  if (str.length < length || str.data[str.length - 1] != '\n') return true;
+  const char *line = str.data + str.length - length;
+  if (memcmp(line, list_seal, sizeof list_seal - 1) != 0 || (line > str.data && line[-1] != '\n')) return true;
+  snprintf(expected, sizeof expected, "%s%08x\n", list_seal, (unsigned)ci_crc32c(0, str.data, str.length - length));
   return memcmp(line, expected, length) == 0;
 }
 
@@ -148,29 +148,29 @@ void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list) {
 
 /* ---- writing ---- */
 
-static void list_put(ci_out *out, const char *before, ci_span text, const char *after) {
-  ci_out_text(out, "%s", before);
-  ci_out_bytes(out, text.data, text.length);
-  ci_out_text(out, "%s\n", after);
+static void list_put(ci_out *out, const char *before, ci_span str, const char *after) {
+  ci_out_string(out, "%s", before);
+  ci_out_bytes(out, str.data, str.length);
+  ci_out_string(out, "%s\n", after);
 }
 
-void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out) {
+void ci_checkpoints_string(const ci_checkpoints *list, const char *base, ci_out *out) {
   const int64_t microseconds = ci_file_now() / 1000;
   const size_t n = list->paths.count;
-  ci_out_text(out, "model_checkpoint_path: \"%s\"\n", base);
+  ci_out_string(out, "model_checkpoint_path: \"%s\"\n", base);
   for (size_t i = 0; i < n; i++) list_put(out, "all_model_checkpoint_paths: \"", list->paths.at[i], "\"");
-  ci_out_text(out, "all_model_checkpoint_paths: \"%s\"\n", base);
+  ci_out_string(out, "all_model_checkpoint_paths: \"%s\"\n", base);
   if (list->times.count == n) {
     for (size_t i = 0; i < n; i++) list_put(out, "all_model_checkpoint_timestamps: ", list->times.at[i], "");
-    ci_out_text(out, "all_model_checkpoint_timestamps: %lld.%06d\n", (long long)(microseconds / 1000000),
-                (int)(microseconds % 1000000));
+    ci_out_string(out, "all_model_checkpoint_timestamps: %lld.%06d\n", (long long)(microseconds / 1000000),
+                  (int)(microseconds % 1000000));
   }
   if (list->preserved.length) list_put(out, "last_preserved_timestamp: ", list->preserved, "");
   for (size_t i = 0; i < list->expired.count; i++) {
-    ci_out_text(out, "%s", list_expired);
+    ci_out_string(out, "%s", list_expired);
     list_put(out, "\"", list->expired.at[i], "\"");
   }
-  if (!out->failed) ci_out_text(out, "%s%08x\n", list_seal, (unsigned)ci_crc32c(0, out->data, out->length));
+  if (!out->failed) ci_out_string(out, "%s%08x\n", list_seal, (unsigned)ci_crc32c(0, out->data, out->length));
 }
 
 /* ---- the newest ---- */

@@ -17,7 +17,7 @@ typedef struct meta_job {
   bool *kept;          /* by tensor */
   size_t tensors;
   ci_out message, values;
-  bool panels; /* a tensor of them is in packed tiles */
+  bool packed_tiles; /* a tensor of them is in packed tiles */
 } meta_job;
 
 /* ---- which tensors are still referred to ---- */
@@ -103,7 +103,7 @@ static void meta_copy_tensor(meta_job *job, ci_out *out, ci_span message) {
   while (ci_wire_next(&w, &f)) {
     if (f.key == CI_KEY(TENSOR_OFFSET)) offset = f.number;
     if (f.key == CI_KEY(TENSOR_NBYTES)) nbytes = f.number;
-    if (f.key == CI_KEY(TENSOR_PANEL_WIDTH)) job->panels = job->panels || f.number != 0;
+    if (f.key == CI_KEY(TENSOR_PACKED_TILE_WIDTH)) job->packed_tiles = job->packed_tiles || f.number != 0;
   }
   while (!job->values.failed && job->values.length % META_ALIGN != 0) ci_out_bytes(&job->values, "", 1);
   meta_copy_without(out, message, CI_KEY(TENSOR_OFFSET));
@@ -149,7 +149,7 @@ static void meta_file(const meta_job *job, const uint8_t *old_header, ci_out *ou
   const size_t graph_end = META_HEADER + job->message.length, start = ci_round_up(graph_end, META_ALIGN);
   static const uint8_t zeros[META_ALIGN];
   ci_out_bytes(out, old_header, 12); /* magic, version */
-  ci_out_u32(out, job->panels);
+  ci_out_u32(out, job->packed_tiles);
   ci_out_u64(out, job->message.length);
   ci_out_u64(out, start);
   ci_out_u64(out, job->values.length);
@@ -163,10 +163,10 @@ static void meta_file(const meta_job *job, const uint8_t *old_header, ci_out *ou
 
 ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_error *error) {
   meta_job job = {.allocator = out->allocator};
-  bool panels;
+  bool packed_tiles;
   job.message.allocator = job.values.allocator = out->allocator;
   const ci_span file = {(const char *)model->file.data, model->file.length};
-  CI_TRY(ci_container_open(file, &job.graph, &job.data, &panels, error));
+  CI_TRY(ci_container_open(file, &job.graph, &job.data, &packed_tiles, error));
   bool good = meta_mark(&job);
   if (good) {
     meta_message(&job);

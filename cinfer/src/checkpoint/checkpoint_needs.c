@@ -10,7 +10,7 @@ typedef struct needs_look {
 } needs_look;
 
 static bool needs_put(ci_needed *needs, const char *name) {
-  char *copy = ci_pool_text(&needs->pool, (ci_span){name, strlen(name)});
+  char *copy = ci_pool_string(&needs->pool, (ci_span){name, strlen(name)});
   if (!copy || !CI_LIST_GROW(needs->pool.allocator, &needs->names)) return false;
   needs->names.at[needs->names.count++] = copy;
   return true;
@@ -32,15 +32,16 @@ static bool needs_is_own(const char *name, const char *base) {
 
 /* A copy that has a complete file under its name does not need the original's. */
 static bool needs_add(const needs_look *look, const char *base, ci_span file, uint64_t bytes) {
-  ci_places places;
+  ci_candidates candidates;
   size_t own = 0;
   bool whole = false;
-  ci_checkpoint_places(base, file, &places);
-  for (size_t i = 0; i < places.count; i++) own += needs_is_own(places.names[i], base);
-  for (size_t i = 0; own < places.count && i < places.count && !whole; i++)
-    whole = needs_is_own(places.names[i], base) && needs_has_length(look->folder, places.names[i], bytes);
-  for (size_t i = 0; i < places.count; i++)
-    if ((!whole || needs_is_own(places.names[i], base)) && !needs_put(look->needs, places.names[i])) return false;
+  ci_checkpoint_candidates(base, file, &candidates);
+  for (size_t i = 0; i < candidates.count; i++) own += needs_is_own(candidates.names[i], base);
+  for (size_t i = 0; own < candidates.count && i < candidates.count && !whole; i++)
+    whole = needs_is_own(candidates.names[i], base) && needs_has_length(look->folder, candidates.names[i], bytes);
+  for (size_t i = 0; i < candidates.count; i++)
+    if ((!whole || needs_is_own(candidates.names[i], base)) && !needs_put(look->needs, candidates.names[i]))
+      return false;
   return true;
 }
 
@@ -63,7 +64,7 @@ static bool needs_visit(void *argument, const char *name) {
   memcpy(base, name, length);
   base[length] = 0;
   const ci_status status = ci_checkpoint_index_read(look->folder, name, &bytes, &index, NULL);
-  /* A damaged one, or what is no file, nobody can restore. */
+  /* A damaged index, or a path that is not a file, cannot be restored. */
   if (status == CI_OK) needs->all = !needs_add_index(look, base, &index);
   else needs->all = status != CI_DATA_LOSS && status != CI_INVALID_ARGUMENT && status != CI_NOT_FOUND;
   ci_checkpoint_index_free(&index);
@@ -93,10 +94,10 @@ void ci_needed_free(ci_needed *needs) {
 bool ci_checkpoint_lacks(const ci_folder *folder, const char *base, const ci_index *index, ci_error *error) {
   for (size_t s = 0; s < index->shards.count; s++) {
     const ci_span file = index->shards.at[s].file;
-    ci_places places;
+    ci_candidates candidates;
     bool there = false;
-    ci_checkpoint_places(base, file, &places);
-    for (size_t i = 0; i < places.count && !there; i++) there = ci_folder_has(folder, places.names[i]);
+    ci_checkpoint_candidates(base, file, &candidates);
+    for (size_t i = 0; i < candidates.count && !there; i++) there = ci_folder_has(folder, candidates.names[i]);
     if (!there) {
       (void)ci_fail(error, CI_DATA_LOSS,
                     "the checkpoint '%s' lacks its shard '%.*s': bring it back into its folder, or restore another "

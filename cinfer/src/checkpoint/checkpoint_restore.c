@@ -52,13 +52,13 @@ static ci_status restore_strings(restore_job *job, const ci_saved *v, const uint
                                  ci_error *error) {
   ci_string *strings = ci_pool_alloc(&job->strings, value->bytes);
   if (!strings) return restore_no_memory(error);
-  const char *text = (const char *)data + 8 * (size_t)value->count;
+  const char *str = (const char *)data + 8 * (size_t)value->count;
   uint64_t left = v->nbytes - 8 * (uint64_t)value->count;
   for (int64_t i = 0; i < value->count; i++) {
     uint64_t length = ci_wire_load_u64(data + 8 * i);
     if (length > left) return restore_damaged(job, v->shard, "the lengths of strings exceed their bytes", error);
-    strings[i] = (ci_string){text, (size_t)length};
-    text += length;
+    strings[i] = (ci_string){str, (size_t)length};
+    str += length;
     left -= length;
   }
   if (left) return restore_damaged(job, v->shard, "the lengths of strings do not fill their bytes", error);
@@ -146,7 +146,7 @@ static ci_status restore_variable(restore_job *job, ci_reader *reader, const ci_
 
 /* ---- shards ---- */
 
-static int restore_place_order(const void *left, const void *right) {
+static int restore_position_order(const void *left, const void *right) {
   const ci_saved *a = *(const ci_saved *const *)left, *b = *(const ci_saved *const *)right;
   if (a->shard != b->shard) return a->shard < b->shard ? -1 : 1;
   if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
@@ -178,12 +178,12 @@ static ci_status restore_contents(restore_job *job, ci_reader *reader, size_t s,
 }
 
 /* Opens a file under the first of its names that is there; `name` is for messages. CI_NOT_FOUND: under none. */
-static ci_status restore_open(const restore_job *job, ci_span file, ci_places *places, const char **name,
+static ci_status restore_open(const restore_job *job, ci_span file, ci_candidates *candidates, const char **name,
                               ci_reader *reader, ci_error *error) {
   ci_status status = CI_NOT_FOUND;
-  ci_checkpoint_places(job->base, file, places);
-  for (size_t i = 0; i < places->count && status == CI_NOT_FOUND; i++) {
-    *name = places->names[i];
+  ci_checkpoint_candidates(job->base, file, candidates);
+  for (size_t i = 0; i < candidates->count && status == CI_NOT_FOUND; i++) {
+    *name = candidates->names[i];
     status = ci_reader_open(job->folder, *name, restore_limit(job), reader, error);
   }
   return status;
@@ -191,10 +191,10 @@ static ci_status restore_open(const restore_job *job, ci_span file, ci_places *p
 
 static ci_status restore_shard(restore_job *job, size_t s, const ci_saved *const *rows, size_t n, ci_error *error) {
   const ci_saved_shard *shard = &job->index.shards.at[s];
-  ci_places places;
+  ci_candidates candidates;
   const char *name;
   ci_reader reader;
-  ci_status status = restore_open(job, shard->file, &places, &name, &reader, error);
+  ci_status status = restore_open(job, shard->file, &candidates, &name, &reader, error);
   job->stale = status == CI_NOT_FOUND;
   if (job->stale)
     return ci_fail(error, CI_DATA_LOSS,
@@ -216,16 +216,16 @@ static ci_status restore_shard(restore_job *job, size_t s, const ci_saved *const
 
 static ci_status restore_shards(restore_job *job, ci_error *error) {
   const size_t n = job->index.variables.count, bytes = (n + 1) * sizeof(ci_saved *);
-  const ci_saved **by_place = ci_alloc(job->allocator, bytes);
-  if (!by_place) return restore_no_memory(error);
-  for (size_t i = 0; i < n; i++) by_place[i] = &job->index.variables.at[i];
-  qsort(by_place, n, sizeof *by_place, restore_place_order);
+  const ci_saved **by_position = ci_alloc(job->allocator, bytes);
+  if (!by_position) return restore_no_memory(error);
+  for (size_t i = 0; i < n; i++) by_position[i] = &job->index.variables.at[i];
+  qsort(by_position, n, sizeof *by_position, restore_position_order);
   ci_status status = CI_OK;
   for (size_t s = 0, first = 0, next = 0; status == CI_OK && s < job->index.shards.count; s++, first = next) {
-    while (next < n && by_place[next]->shard == s) next++;
-    status = restore_shard(job, s, by_place + first, next - first, error);
+    while (next < n && by_position[next]->shard == s) next++;
+    status = restore_shard(job, s, by_position + first, next - first, error);
   }
-  ci_release(job->allocator, by_place, bytes);
+  ci_release(job->allocator, by_position, bytes);
   return status;
 }
 
@@ -310,18 +310,18 @@ static ci_status restore_compare_meta(const restore_job *job, const char *name, 
 /* The graph file is not used here; if it is there it must be the one that was saved. Under names that other saves use
  * as well that of this save is looked for. */
 static ci_status restore_check_meta(restore_job *job, ci_error *error) {
-  ci_places places;
+  ci_candidates candidates;
   char wrong[CI_NAME_BYTES] = "";
   uint64_t id;
   bool same = false;
   if (job->index.meta_file.length == 0) return CI_OK;
-  ci_checkpoint_places(job->base, job->index.meta_file, &places);
-  for (size_t i = 0; i < places.count; i++) {
-    const ci_status status = restore_compare_meta(job, places.names[i], &same, error);
+  ci_checkpoint_candidates(job->base, job->index.meta_file, &candidates);
+  for (size_t i = 0; i < candidates.count; i++) {
+    const ci_status status = restore_compare_meta(job, candidates.names[i], &same, error);
     if (status == CI_NOT_FOUND) continue;
     if (status != CI_OK || same) return status;
-    if (!wrong[0]) memcpy(wrong, places.names[i], sizeof wrong);
-    if (ci_checkpoint_prefix(places.names[i], &id)) break; /* that name is of one save alone */
+    if (!wrong[0]) memcpy(wrong, candidates.names[i], sizeof wrong);
+    if (ci_checkpoint_prefix(candidates.names[i], &id)) break; /* that name is of one save alone */
   }
   job->stale = wrong[0] != 0;
   if (!wrong[0]) return CI_OK;
@@ -385,9 +385,9 @@ static void restore_free(restore_job *job) {
 }
 
 static void restore_tell(const restore_job *job, ci_restored *restored) {
-  ci_restored told = {.size = restored->size, .step = job->index.step, .left_out = job->left_out};
-  snprintf(told.name, sizeof told.name, "%s", job->base);
-  memcpy(restored, &told, told.size < sizeof told ? told.size : sizeof told);
+  ci_restored restored_now = {.size = restored->size, .step = job->index.step, .left_out = job->left_out};
+  snprintf(restored_now.name, sizeof restored_now.name, "%s", job->base);
+  memcpy(restored, &restored_now, restored_now.size < sizeof restored_now ? restored_now.size : sizeof restored_now);
 }
 
 /* Notes the checkpoint that the state goes on from: a list that lacks it has it after the next save. */

@@ -23,7 +23,7 @@ typedef struct save_job {
   ci_index index;
   ci_shards data;
   ci_checkpoints list; /* the content of the file `checkpoint` before */
-  ci_out list_text;    /* and after */
+  ci_out list_string;    /* and after */
   char index_file[CI_NAME_BYTES];
   char meta[CI_NAME_BYTES]; /* as written */
   const void *meta_data;
@@ -47,7 +47,7 @@ static int save_resource_order(const void *a, const void *b) {
   return ci_span_order(((const ci_saved_resource *)a)->name, ((const ci_saved_resource *)b)->name);
 }
 
-static ci_span save_text(const char *text) { return (ci_span){text, text ? strlen(text) : 0}; }
+static ci_span save_string(const char *str) { return (ci_span){str, str ? strlen(str) : 0}; }
 
 static ci_status save_add_resource(save_job *job, ci_saved_resource resource, ci_error *error) {
   if (!ci_utf8_valid(resource.name))
@@ -62,13 +62,13 @@ static ci_status save_resources(save_job *job, ci_error *error) {
   const ci_resources *kept = ci_state_resources(job->state);
   for (int i = 0; i < ci_state_random_count(job->state); i++) {
     const ci_random *random = ci_state_random(job->state, i);
-    ci_saved_resource resource = {save_text(random->name), CI_RESOURCE_GENERATOR, random->now, {NULL, 0}};
+    ci_saved_resource resource = {save_string(random->name), CI_RESOURCE_GENERATOR, random->now, {NULL, 0}};
     if (random->initialized) CI_TRY(save_add_resource(job, resource, error));
   }
   for (size_t i = 0; i < kept->count; i++) {
     const ci_resource *r = &kept->at[i];
     const ci_span bytes = {(const char *)r->data, r->bytes};
-    CI_TRY(save_add_resource(job, (ci_saved_resource){save_text(r->name), r->kind, {0, 0}, bytes}, error));
+    CI_TRY(save_add_resource(job, (ci_saved_resource){save_string(r->name), r->kind, {0, 0}, bytes}, error));
   }
   const size_t count = job->index.resources.count;
   const ci_saved_resource *sorted = job->index.resources.at;
@@ -220,8 +220,8 @@ static ci_status save_describe_variable(save_job *job, const ci_shard_item *item
   v->shard = item->shard;
   v->offset = job->data.files.at[item->shard].header.length + item->begin;
   v->nbytes = item->nbytes;
-  v->slot_of = save_text(item->slot->slot_of);
-  v->slot = save_text(item->slot->slot);
+  v->slot_of = save_string(item->slot->slot_of);
+  v->slot = save_string(item->slot->slot);
   return CI_OK;
 }
 
@@ -233,7 +233,7 @@ static ci_status save_describe(save_job *job, ci_error *error) {
     const uint64_t bytes = shard->header.length + (last ? last->begin + last->nbytes : 0);
     if (!CI_LIST_GROW(job->allocator, &index->shards)) return save_no_memory(error);
     index->shards.at[index->shards.count++] =
-        (ci_saved_shard){save_text(shard->name), bytes, ci_crc32c(0, shard->header.data, shard->header.length)};
+        (ci_saved_shard){save_string(shard->name), bytes, ci_crc32c(0, shard->header.data, shard->header.length)};
   }
   for (size_t i = 0; i < job->data.count; i++) CI_TRY(save_describe_variable(job, &job->data.items[i], error));
   if (index->variables.count)
@@ -290,7 +290,7 @@ static ci_status save_index(save_job *job, ci_error *error) {
 /* ---- the file `checkpoint`, and checkpoints that are too old ---- */
 
 /* A file that cannot be read is replaced: it is a hint. */
-static ci_status save_list_text(save_job *job, ci_error *error) {
+static ci_status save_list_string(save_job *job, ci_error *error) {
   const int32_t most = job->options->max_to_keep;
   if (!job->options->write_state) return CI_OK;
   ci_status status = ci_checkpoints_read(&job->folder, &job->list, NULL);
@@ -302,18 +302,18 @@ static ci_status save_list_text(save_job *job, ci_error *error) {
   if (!ci_checkpoints_expire(&job->folder, &job->list, job->base, ci_state_origin(job->state),
                              most > 0 ? (size_t)most : SIZE_MAX))
     return save_no_memory(error);
-  ci_checkpoints_text(&job->list, job->base, &job->list_text);
-  return job->list_text.failed ? save_no_memory(error) : CI_OK;
+  ci_checkpoints_string(&job->list, job->base, &job->list_string);
+  return job->list_string.failed ? save_no_memory(error) : CI_OK;
 }
 
 /* The list is of all runs of the folder. A run that has begun since this file was written takes it for the rest of a
  * crash, and removes it before it has its name: then it is written once more, younger than that run. */
 static ci_status save_list(const save_job *job, ci_error *error) {
-  ci_span text = {(const char *)job->list_text.data, job->list_text.length};
+  ci_span str = {(const char *)job->list_string.data, job->list_string.length};
   ci_status status = CI_NOT_FOUND;
   if (!job->options->write_state) return CI_OK;
   for (int tries = 0; status == CI_NOT_FOUND && tries < SAVE_LIST_TRIES; tries++)
-    status = save_file(job, "checkpoint", save_span_body, &text, error);
+    status = save_file(job, "checkpoint", save_span_body, &str, error);
   CI_TRY(status);
   return ci_folder_sync(&job->folder, error);
 }
@@ -341,7 +341,7 @@ static ci_status save_shards(save_job *job, ci_error *error) {
 
 static ci_status save_write(save_job *job, ci_error *error) {
   ci_span meta = {job->meta_data, job->meta_bytes};
-  CI_TRY(ci_record_begin(&job->folder, job->index.save_id, save_text(job->base), &job->record, error));
+  CI_TRY(ci_record_begin(&job->folder, job->index.save_id, save_string(job->base), &job->record, error));
   CI_TRY(save_shards(job, error));
   if (job->meta_data) {
     CI_TRY(save_file(job, job->meta, save_span_body, &meta, error));
@@ -393,7 +393,7 @@ static ci_status save_all(save_job *job, ci_error *error) {
   CI_TRY(save_names(job, error));
   CI_TRY(save_meta_name(job, error));
   CI_TRY(ci_shards_headers(&job->data, job->index.save_id, error));
-  CI_TRY(save_list_text(job, error));
+  CI_TRY(save_list_string(job, error));
   CI_TRY(save_commit(job, error));
   ci_status status = save_list(job, error);
   save_settle(job);
@@ -405,7 +405,7 @@ static void save_free(save_job *job) {
   ci_shards_free(&job->data);
   ci_checkpoint_index_free(&job->index);
   ci_checkpoints_free(job->allocator, &job->list);
-  ci_out_free(&job->list_text);
+  ci_out_free(&job->list_string);
   ci_folder_close(&job->folder);
 }
 
@@ -432,7 +432,7 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
   job.meta_data = meta;
   job.meta_bytes = meta_bytes;
   job.index = (ci_index){.allocator = job.allocator, .step = options.step < 0 ? -1 : options.step};
-  job.data.allocator = job.list_text.allocator = job.allocator;
+  job.data.allocator = job.list_string.allocator = job.allocator;
   CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &job.base, error));
   ci_status status = ci_checkpoint_is_temporary(job.base)
                          ? ci_fail(error, CI_INVALID_ARGUMENT,

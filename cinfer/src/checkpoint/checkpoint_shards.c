@@ -99,23 +99,23 @@ static ci_status shards_deal(ci_shards *plan, uint64_t most, ci_error *error) {
 
 static void shards_entry(ci_out *json, const ci_shard_item *item) {
   const ci_value *value = &item->slot->value;
-  ci_out_text(json, ",");
+  ci_out_string(json, ",");
   ci_out_json_string(json, item->slot->name);
   const char *type = shards_type(value->dtype);
-  ci_out_text(json, ":{\"dtype\":\"%s\",\"shape\":[", type ? type : "U8");
-  if (!type) ci_out_text(json, "%llu", (unsigned long long)item->nbytes);
-  for (int d = 0; type && d < value->rank; d++) ci_out_text(json, d ? ",%lld" : "%lld", (long long)value->dims[d]);
-  ci_out_text(json, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)item->begin,
-              (unsigned long long)item->begin + item->nbytes);
+  ci_out_string(json, ":{\"dtype\":\"%s\",\"shape\":[", type ? type : "U8");
+  if (!type) ci_out_string(json, "%llu", (unsigned long long)item->nbytes);
+  for (int d = 0; type && d < value->rank; d++) ci_out_string(json, d ? ",%lld" : "%lld", (long long)value->dims[d]);
+  ci_out_string(json, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)item->begin,
+                (unsigned long long)item->begin + item->nbytes);
 }
 
 /* Spaces after the JSON put the first tensor on a multiple of 64. */
 static ci_status shards_header(const ci_shards *plan, ci_shard *shard, uint64_t save_id, ci_error *error) {
   ci_out json = {.allocator = plan->allocator};
-  ci_out_text(&json, "{\"__metadata__\":{\"format\":\"graphio-shard\",\"version\":\"1\",\"save_id\":\"%016llx\"}",
-              (unsigned long long)save_id);
+  ci_out_string(&json, "{\"__metadata__\":{\"format\":\"graphio-shard\",\"version\":\"1\",\"save_id\":\"%016llx\"}",
+                (unsigned long long)save_id);
   for (size_t i = 0; i < shard->count; i++) shards_entry(&json, &plan->items[shard->first + i]);
-  ci_out_text(&json, "}");
+  ci_out_string(&json, "}");
   while (!json.failed && (json.length + 8) % SHARD_ALIGN != 0) ci_out_bytes(&json, " ", 1);
   ci_out_u64(&shard->header, json.length);
   ci_out_bytes(&shard->header, json.data, json.length);

@@ -106,7 +106,7 @@ CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
 ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
 ci_status ci_k_no_memory(ci_kernel *k);
 /* The error of a caller's function that did not return CI_OK; `what` names the function. */
-ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *said);
+ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *reported);
 
 /* Random generators of the state: ci_k_draw reserves `blocks` Philox blocks and gives key and first counter. */
 ci_status ci_k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter);
@@ -137,7 +137,8 @@ enum {
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
   CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */
   CI_OP_HOLDS = 16, /* inputs may be sequences, or nothing */
-  CI_OP_PANELS = 32, /* input 1 may be in packed tiles: prepare gets it from pack.h and reads no element of it itself */
+  CI_OP_PACKED_TILES =
+      32, /* input 1 may be in packed tiles: prepare gets it from pack.h and reads no element of it itself */
   CI_OP_STEEP = 64, /* its time may grow faster than its bytes: computed before the run only where these are few */
   CI_OP_NO_RUN = 128, /* done once it is prepared: its outputs are inputs or known, and a plan gives it no step */
   CI_OP_READS_VARIABLE = 256, /* its output is the buffer of a variable, or a copy of it */

@@ -29,14 +29,14 @@ ci_status ci_k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
 
 ci_status ci_k_no_memory(ci_kernel *k) { return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "no memory"); }
 
-ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *said) {
-  said->message[sizeof said->message - 1] = '\0'; /* the program may have filled it */
-  const bool silent = said->message[0] == '\0';
+ci_status ci_k_fail_of(ci_kernel *k, const char *what, ci_status status, ci_error *reported) {
+  reported->message[sizeof reported->message - 1] = '\0'; /* the program may have filled it */
+  const bool silent = reported->message[0] == '\0';
   if (status < CI_OK || status > KERNEL_LAST_CODE) {
     return ci_k_fail(k, CI_UNKNOWN, "%s returned %d, which is not a status of cinfer.h%s%s", what, (int)status,
-                     silent ? "" : ": ", said->message);
+                     silent ? "" : ": ", reported->message);
   }
-  return silent ? ci_k_fail(k, status, "%s failed", what) : ci_k_fail(k, status, "%s", said->message);
+  return silent ? ci_k_fail(k, status, "%s failed", what) : ci_k_fail(k, status, "%s", reported->message);
 }
 
 ci_status ci_k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
@@ -61,8 +61,8 @@ static const ci_attr *kernel_attr(const ci_kernel *k, const char *name) {
 
 bool ci_k_has(const ci_kernel *k, const char *name) { return kernel_attr(k, name) != NULL; }
 
-static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *wanted) {
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is not %s", name, wanted);
+static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *requested) {
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is not %s", name, requested);
 }
 
 ci_status ci_k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
@@ -89,7 +89,7 @@ ci_status ci_k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_s
   const ci_attr *attr = kernel_attr(k, name);
   *value = fallback == NULL ? (ci_span){NULL, 0} : (ci_span){fallback, strlen(fallback)};
   if (attr == NULL) return CI_OK;
-  if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "string");
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "a string");
   *value = ci_stored_bytes(kernel_model(k), attr->as.at);
   return CI_OK;
 }
@@ -212,7 +212,7 @@ void ci_k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
 static void kernel_offer(ci_kernel *k, int o, int i, bool alone) {
   /* An offer that is dropped for lack of memory only loses an optimisation. */
   if (!k->node->dynamic && !k->node->widens)
-    (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin, alone);
+    (void)ci_plan_offer(k->node->plan, ci_plan_value_of(k->out[o]), ci_plan_value_of(k->in[i]), k->node->begin, alone);
 }
 
 void ci_k_in_place(ci_kernel *k, int o, int i) { kernel_offer(k, o, i, false); }
@@ -220,7 +220,7 @@ void ci_k_in_place(ci_kernel *k, int o, int i) { kernel_offer(k, o, i, false); }
 void ci_k_in_place_alone(ci_kernel *k, int o, int i) {
   if (k->node->dynamic || k->node->widens) return;
   for (int j = 0; j < k->n_in; j++) {
-    if (j != i && k->in[j] != NULL && ci_cell_of(k->in[j])->root == ci_cell_of(k->in[i])->root) return;
+    if (j != i && k->in[j] != NULL && ci_plan_value_of(k->in[j])->root == ci_plan_value_of(k->in[i])->root) return;
   }
   kernel_offer(k, o, i, true);
 }
@@ -256,11 +256,11 @@ void *ci_k_private_more(ci_kernel *k, size_t bytes) {
 }
 
 ci_status ci_k_fix(ci_kernel *k, int o, void *data) {
-  ci_cell *cell = ci_cell_of(k->out[o]);
-  int32_t place = ci_plan_place(k->node->plan, CI_HOME_FIXED, 0);
-  if (place == CI_NONE) return ci_k_no_memory(k);
-  ci_plan_own(k->node->plan, cell, place);
-  cell->value.data = data;
+  ci_plan_value *plan_value = ci_plan_value_of(k->out[o]);
+  int32_t buffer = ci_plan_buffer(k->node->plan, CI_HOME_FIXED, 0);
+  if (buffer == CI_NONE) return ci_k_no_memory(k);
+  ci_plan_own(k->node->plan, plan_value, buffer);
+  plan_value->value.data = data;
   return CI_OK;
 }
 
@@ -291,9 +291,9 @@ ci_status ci_k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *c
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected int32 or int64", i, ci_dtype_name(v->dtype));
   }
   if (v->rank > 1 || v->count > most) {
-    char text[160];
+    char str[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a list of at most %d numbers", i,
-                     ci_value_describe(v, text, sizeof text), most);
+                     ci_value_describe(v, str, sizeof str), most);
   }
   if (v->data == NULL) return CI_PENDING;
   *count = (int)v->count;

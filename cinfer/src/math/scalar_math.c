@@ -89,8 +89,8 @@ static double sm_log_pair(double x, double *high) {
   int k;
   const double f = sm_split(x, &k), u = 2.0 + f, u_low = f - (u - 2.0);
   double low, z_low, third_low, g_low;
-  const double s = f / u, product = ci_two_product(s, u, &low);
-  const double s_low = ((f - product) - low - s * u_low) / u;
+  const double s = f / u, prod = ci_two_product(s, u, &low);
+  const double s_low = ((f - prod) - low - s * u_low) / u;
   /* log(1 + f) = 2 s + s g, g = 2/3 z + z z P(z), z = s s */
   const double z = ci_two_product(s, s, &z_low), z_tail = z_low + 2.0 * s * s_low;
   const double third = ci_two_product(z, 2.0 / 3.0, &third_low);
@@ -179,13 +179,13 @@ int ci_parity(double y) {
 }
 
 static double sm_pow_positive(double x, double y) {
-  double high, product_low;
+  double high, prod_low;
   const double low = sm_log_pair(x, &high), guess = y * high;
   if (guess > 710.0) return INFINITY;
   if (guess < -746.0) return 0.0;
   if (fabs(y) > 0x1p100 || fabs(y) < 0x1p-100) return 1.0 + guess; /* x is 1, or y is next to nothing */
-  const double product = ci_two_product(y, high, &product_low);
-  return sm_exp(product, product_low + y * low);
+  const double prod = ci_two_product(y, high, &prod_low);
+  return sm_exp(prod, prod_low + y * low);
 }
 
 /* Everything but x > 0: `positive` is sm_pow_positive or a coarser one. */

@@ -35,10 +35,10 @@ CI_INLINE double ci_two_sum(double a, double b, double *error) {
 
 /* a * b + *error is exact (Dekker), for sizes far from overflow. */
 CI_INLINE double ci_two_product(double a, double b, double *error) {
-  const double product = a * b, a_wide = a * 134217729.0, b_wide = b * 134217729.0;
+  const double prod = a * b, a_wide = a * 134217729.0, b_wide = b * 134217729.0;
   const double a_high = a_wide - (a_wide - a), a_low = a - a_high;
   const double b_high = b_wide - (b_wide - b), b_low = b - b_high;
-  *error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
-  return product;
+  *error = ((a_high * b_high - prod) + a_high * b_low + a_low * b_high) + a_low * b_low;
+  return prod;
 }
 #endif

@@ -30,14 +30,15 @@ static uint64_t round_parts(double x, int *exponent) {
 }
 
 double ci_fmod(double x, double y) {
-  enum { room = 11 }; /* bits that a remainder leaves free */
+  enum { free_bits = 11 }; /* bits that a remainder leaves free */
   const double a = round_magnitude(x), b = round_magnitude(y);
   if (a != a || b != b || b == 0.0 || a - a != 0.0) return (x * y) / (x * y);
   if (a < b) return x;
   int left, exponent;
   const uint64_t whole = round_parts(a, &left), divisor = round_parts(b, &exponent);
   uint64_t rest = whole % divisor;
-  for (left -= exponent; left > 0 && rest > 0; left -= room) rest = (rest << (left < room ? left : room)) % divisor;
+  for (left -= exponent; left > 0 && rest > 0; left -= free_bits)
+    rest = (rest << (left < free_bits ? left : free_bits)) % divisor;
   const int small = exponent < -1022 ? -1022 - exponent : 0; /* in two steps, each of them exact */
   return round_signed((double)rest * ci_power_of_two(exponent + small) * ci_power_of_two(-small), x);
 }

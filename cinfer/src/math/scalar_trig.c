@@ -25,7 +25,7 @@ static uint64_t st_bits(const uint32_t *word, int at) {
 }
 
 /* The upper 64 bits of the multiplication of two 64-bit numbers. */
-static uint64_t st_high_product(uint64_t a, uint64_t b) {
+static uint64_t st_mul_high(uint64_t a, uint64_t b) {
   const uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
   const uint64_t cross = (middle & 0xffffffff) + a0 * b1;
@@ -42,10 +42,10 @@ static void st_scale(uint64_t high, uint64_t low, st_angle *angle) {
       zeros += step;
     }
   }
-  const uint64_t product = st_high_product(high, 0xc90fdaa22168c235); /* pi / 2 * 2^63 */
+  const uint64_t prod = st_mul_high(high, 0xc90fdaa22168c235); /* pi / 2 * 2^63 */
   const double unit = ci_power_of_two(-63 - zeros);
-  angle->high = (double)(product & ~(uint64_t)0x7ff) * unit;
-  angle->low = (double)(product & 0x7ff) * unit;
+  angle->high = (double)(prod & ~(uint64_t)0x7ff) * unit;
+  angle->low = (double)(prod & 0x7ff) * unit;
 }
 
 /* x = m 2^e times those bits of 2 / pi that give no multiple of 4; |x| > pi / 4, finite. */
@@ -53,20 +53,20 @@ static st_angle st_reduce(double x) {
   const uint64_t bits = ci_double_bits(x);
   const uint64_t m = (bits & 0x000fffffffffffff) | 0x0010000000000000;
   const int e = (int)(bits >> 52 & 0x7ff) - 1075, skip = e > 2 ? (e - 2) / 32 : 0;
-  uint32_t product[12] = {0};
+  uint32_t prod[12] = {0};
   for (int half = 0; half < 2; half++) {
     const uint64_t factor = half == 0 ? m & 0xffffffff : m >> 32;
     uint64_t carry = 0;
     for (int i = 0; i < 7; i++) {
-      const uint64_t sum = factor * st_two_over_pi[skip + 6 - i] + product[i + half] + carry;
-      product[i + half] = (uint32_t)sum;
+      const uint64_t sum = factor * st_two_over_pi[skip + 6 - i] + prod[i + half] + carry;
+      prod[i + half] = (uint32_t)sum;
       carry = sum >> 32;
     }
-    product[7 + half] = (uint32_t)carry;
+    prod[7 + half] = (uint32_t)carry;
   }
   const int point = 32 * (skip + 7) - e;
-  st_angle angle = {.quarter = (int)(st_bits(product, point) & 3)};
-  uint64_t high = st_bits(product, point - 64), low = st_bits(product, point - 128);
+  st_angle angle = {.quarter = (int)(st_bits(prod, point) & 3)};
+  uint64_t high = st_bits(prod, point - 64), low = st_bits(prod, point - 128);
   const bool over = high >> 63 != 0;
   if (over) { /* the next quarter is nearer */
     low = ~low + 1;

@@ -6,8 +6,8 @@
 
 enum { CONTAINER_HEADER = 64, CONTAINER_ALIGN = 64, CONTAINER_MAJOR = 1, CONTAINER_MINOR = 0 };
 enum {
-  CONTAINER_PANELS = 1, /* the flag of a file with tensors in packed tiles */
-  CONTAINER_MOST_PANEL = 4096,
+  CONTAINER_PACKED_TILES = 1, /* the flag of a file with tensors in packed tiles */
+  CONTAINER_MOST_PACKED_TILE = 4096,
   CONTAINER_AT_ONCE = 1 << 24 /* bytes that are checked between two looks at whether the call has to end */
 };
 static const char container_magic[8] = {'\x89', 'G', 'I', 'O', '\r', '\n', '\x1a', '\n'};
@@ -33,7 +33,7 @@ static ci_status container_too_new(ci_span file, ci_error *error) {
       error, CI_UNIMPLEMENTED,
       "the model file was written by a newer graphio, in format version %u.%u with flags 0x%x; this cinfer reads "
       "version %d.%d with no flag but 0x%x: it is not damaged, a newer one is needed",
-      version & 0xffff, version >> 16, flags, CONTAINER_MAJOR, CONTAINER_MINOR, CONTAINER_PANELS);
+      version & 0xffff, version >> 16, flags, CONTAINER_MAJOR, CONTAINER_MINOR, CONTAINER_PACKED_TILES);
 }
 
 ci_status ci_container_misfit(ci_span file, ci_error *error) {
@@ -41,7 +41,7 @@ ci_status ci_container_misfit(ci_span file, ci_error *error) {
   return minor > CONTAINER_MINOR ? container_too_new(file, error) : CI_DATA_LOSS;
 }
 
-ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error) {
+ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *packed_tiles, ci_error *error) {
   const char *at = file.data;
   if (file.length < CONTAINER_HEADER) {
     return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: it has %zu bytes, the header alone has %d",
@@ -54,9 +54,9 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *p
     return container_damaged(error, "the header's checksum does not match");
   }
   unsigned version = ci_wire_load_u32(at + 8), flags = ci_wire_load_u32(at + 12);
-  if ((version & 0xffff) != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PANELS) != 0)
+  if ((version & 0xffff) != CONTAINER_MAJOR || (flags & ~(unsigned)CONTAINER_PACKED_TILES) != 0)
     return container_too_new(file, error);
-  *panels = flags != 0;
+  *packed_tiles = flags != 0;
   if (!container_zero(at + 44, 16)) return container_damaged(error, "reserved bytes are not zero");
   uint64_t length = ci_wire_load_u64(at + 16), offset = ci_wire_load_u64(at + 24), bytes = ci_wire_load_u64(at + 32);
   if (length > INT32_MAX || length > file.length - CONTAINER_HEADER || offset > file.length ||
@@ -77,7 +77,7 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *p
 /* ---- tensors ---- */
 
 typedef struct container_tensor {
-  uint64_t dtype, offset, nbytes, panel, panel_axis;
+  uint64_t dtype, offset, nbytes, packed_tile, packed_tile_axis;
   int64_t dims[CI_MAX_RANK];
   int32_t rank;
   uint32_t crc;
@@ -102,8 +102,8 @@ static ci_status container_fields(ci_span message, container_tensor *t, ci_error
       case CI_KEY(TENSOR_NBYTES): t->nbytes = field.number; break;
       case CI_KEY(TENSOR_CRC32C): t->crc = (uint32_t)field.number; break;
       case CI_KEY(TENSOR_STORED): t->stored = field.number != 0; break;
-      case CI_KEY(TENSOR_PANEL_WIDTH): t->panel = field.number; break;
-      case CI_KEY(TENSOR_PANEL_AXIS): t->panel_axis = field.number; break;
+      case CI_KEY(TENSOR_PACKED_TILE_WIDTH): t->packed_tile = field.number; break;
+      case CI_KEY(TENSOR_PACKED_TILE_AXIS): t->packed_tile_axis = field.number; break;
       default: break;
     }
   }
@@ -125,8 +125,8 @@ static bool container_count(const container_tensor *t, int64_t *count) {
 }
 
 /* The offset of a stored tensor: right after the one before, with zeros as padding. */
-static ci_status container_place(const container_tensor *t, ci_span data, size_t *end, ci_span *bytes,
-                                 ci_error *error) {
+static ci_status container_position(const container_tensor *t, ci_span data, size_t *end, ci_span *bytes,
+                                    ci_error *error) {
   size_t start = ci_round_up(*end, CONTAINER_ALIGN);
   if (t->offset != start || start > data.length || t->nbytes > data.length - start) {
     return container_damaged(error, "a tensor is outside of its range of the data section");
@@ -171,13 +171,13 @@ static ci_status container_strings(ci_model *model, ci_value *value, ci_span byt
   value->bytes = count * sizeof(ci_string);
   ci_string *strings = ci_pool_alloc(&model->pool, value->bytes);
   if (strings == NULL) return container_memory(error);
-  const char *text = bytes.data + lengths;
+  const char *str = bytes.data + lengths;
   size_t left = bytes.length - lengths;
   for (size_t i = 0; i < count; i++) {
     uint64_t length = ci_wire_load_u64(bytes.data + 8 * i);
     if (length > left) return container_damaged(error, "the lengths of a string tensor exceed its bytes");
-    strings[i] = (ci_string){text, (size_t)length};
-    text += length;
+    strings[i] = (ci_string){str, (size_t)length};
+    str += length;
     left -= (size_t)length;
   }
   if (left != 0) return container_damaged(error, "a string tensor has bytes left over");
@@ -222,10 +222,11 @@ static ci_status container_elements(ci_model *model, ci_value *value, ci_span by
 }
 
 /* Packed tiles are of float32 matrices that are stored, in a file whose flags have them. */
-static bool container_has_its_panels(const ci_model *model, const container_tensor *t) {
-  if (t->panel == 0) return t->panel_axis == 0;
-  return model->panels && t->stored && t->dtype == CI_FLOAT && t->rank >= 2 && t->panel <= CONTAINER_MOST_PANEL &&
-         (t->panel_axis == 0 || t->panel_axis == (uint64_t)t->rank - 1);
+static bool container_has_its_packed_tiles(const ci_model *model, const container_tensor *t) {
+  if (t->packed_tile == 0) return t->packed_tile_axis == 0;
+  return model->packed_tiles && t->stored && t->dtype == CI_FLOAT && t->rank >= 2 &&
+         t->packed_tile <= CONTAINER_MOST_PACKED_TILE &&
+         (t->packed_tile_axis == 0 || t->packed_tile_axis == (uint64_t)t->rank - 1);
 }
 
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
@@ -236,12 +237,13 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
   if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");
   if (!container_count(&t, &value.count)) return container_damaged(error, "the shape of a tensor is impossible");
-  if (!container_has_its_panels(model, &t)) return container_damaged(error, "a tensor cannot be in these packed tiles");
+  if (!container_has_its_packed_tiles(model, &t))
+    return container_damaged(error, "a tensor cannot be in these packed tiles");
   if (t.stored != (end != NULL) || (t.stored && t.inline_bytes.length > 0)) {
     return container_damaged(error, "a tensor is not stored where it belongs");
   }
   if (t.stored) {
-    CI_TRY(container_place(&t, data, end, &constant->bytes, error));
+    CI_TRY(container_position(&t, data, end, &constant->bytes, error));
     /* Text, truth values and packed numbers are looked at while they are read, so only others can wait. */
     constant->unchecked =
         model->lazy && t.dtype != CI_STRING && t.dtype != CI_BOOL && ci_dtype_bits((int32_t)t.dtype) >= 8;
@@ -257,8 +259,8 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   memcpy(dims, t.dims, (size_t)t.rank * sizeof *dims);
   constant->data = value.data;
   constant->dims = dims;
-  constant->panel = (uint16_t)t.panel;
-  constant->panel_last = t.panel_axis > 0;
+  constant->packed_tile = (uint16_t)t.packed_tile;
+  constant->packed_tile_last = t.packed_tile_axis > 0;
   constant->dtype = (uint8_t)t.dtype;
   constant->rank = (uint8_t)t.rank;
   return CI_OK;
@@ -277,7 +279,7 @@ ci_value ci_constant_value(const ci_constant *constant) {
 bool ci_constant_intact(const ci_constant *constant, ci_stop *stop) {
   ci_span left = constant->bytes;
   uint32_t crc = 0;
-  while (left.length > CONTAINER_AT_ONCE && !ci_stop_wanted(stop)) {
+  while (left.length > CONTAINER_AT_ONCE && !ci_stop_requested(stop)) {
     crc = ci_crc32c(crc, left.data, CONTAINER_AT_ONCE);
     left = (ci_span){left.data + CONTAINER_AT_ONCE, left.length - CONTAINER_AT_ONCE};
   }

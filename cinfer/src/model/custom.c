@@ -5,8 +5,8 @@
 
 enum { CUSTOM_MOST = 1 << 16 };
 
-static bool custom_is_name(const char *text) {
-  const size_t length = text == NULL ? 0 : strlen(text);
+static bool custom_is_name(const char *str) {
+  const size_t length = str == NULL ? 0 : strlen(str);
   return length > 0 && length <= CUSTOM_NAME;
 }
 
@@ -71,8 +71,8 @@ ci_status ci_custom_take(ci_model *model, const ci_operator *const *operators, i
   return CI_OK;
 }
 
-static bool custom_same(const char *text, ci_span span) {
-  return strlen(text) == span.length && memcmp(text, span.data, span.length) == 0;
+static bool custom_same(const char *str, ci_span span) {
+  return strlen(str) == span.length && memcmp(str, span.data, span.length) == 0;
 }
 
 const ci_op *ci_custom_find(const ci_model *model, ci_span domain, ci_span name, int64_t version) {

@@ -83,8 +83,8 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
   /* the parts of a body other than nodes take no memory */
   CI_TRY(ci_load_again(m, function->message.length, p->error));
   if (scope->calls == CI_MOST_CALLS) {
-    char room[200];
-    name = ci_call_name(m, scope->call, name, room, sizeof room);
+    char buffer[200];
+    name = ci_call_name(m, scope->call, name, buffer, sizeof buffer);
     return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "functions call each other deeper than %d at '%.*s'", CI_MOST_CALLS,
                    (int)name.length, name.data);
   }

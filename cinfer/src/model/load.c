@@ -16,8 +16,8 @@ size_t ci_load_most(const ci_model *m) {
 }
 
 ci_status ci_load_go_on(ci_model *model, ci_error *error) {
-  if (!ci_stop_wanted(&model->stop)) return CI_OK;
-  return ci_fail(error, ci_stop_status(&model->stop), "opening the model %s", ci_stop_text(&model->stop));
+  if (!ci_stop_requested(&model->stop)) return CI_OK;
+  return ci_fail(error, ci_stop_status(&model->stop), "opening the model %s", ci_stop_string(&model->stop));
 }
 
 ci_status ci_load_again(ci_model *model, size_t bytes, ci_error *error) {

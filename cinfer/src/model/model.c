@@ -45,9 +45,9 @@ static void model_release(void *user, void *memory, size_t bytes) {
 
 /* ---- tables ---- */
 
-static ci_status model_text(ci_model *m, ci_span text, const char **copy, ci_error *error) {
-  if (!ci_is_text(text)) return model_damaged(error, "a name or the metadata has a zero byte");
-  *copy = ci_pool_text(&m->pool, text);
+static ci_status model_string(ci_model *m, ci_span str, const char **copy, ci_error *error) {
+  if (!ci_is_string(str)) return model_damaged(error, "a name or the metadata has a zero byte");
+  *copy = ci_pool_string(&m->pool, str);
   return *copy == NULL ? model_memory(error) : CI_OK;
 }
 
@@ -64,7 +64,7 @@ static ci_status model_dims(ci_model *m, const ci_type *type, const int64_t **di
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
   ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has reserved the capacity */
   CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
-  const bool in_order = constant->panel == m->isa->linear->panel; /* it will not be packed */
+  const bool in_order = constant->packed_tile == m->isa->linear->packed_tile; /* it will not be packed */
   if (constant->dtype == CI_FLOAT && constant->rank > 1 && !in_order) m->packs.expected += constant->bytes.length;
   m->constants.count++;
   return CI_OK;
@@ -102,8 +102,8 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   CI_TRY(model_dims(m, &type, &v->dims, error));
   v->slot_of = slot_of;
   v->slot = slot;
-  if (!ci_is_text(slot_of) || !ci_is_text(slot)) return model_damaged(error, "a name has a zero byte");
-  CI_TRY(model_text(m, name, &v->name, error));
+  if (!ci_is_string(slot_of) || !ci_is_string(slot)) return model_damaged(error, "a name has a zero byte");
+  CI_TRY(model_string(m, name, &v->name, error));
   m->variables.count++;
   return CI_OK;
 }
@@ -149,12 +149,12 @@ static ci_status model_resource(ci_model *m, ci_span message, ci_error *error) {
     generator = kind = true;
     if (!model_generator(field.bytes, &info)) return model_damaged(error, "a resource cannot be read");
   }
-  if (wire.broken || name.length == 0 || !kind || !ci_is_text(name)) {
+  if (wire.broken || name.length == 0 || !kind || !ci_is_string(name)) {
     return model_damaged(error, "a resource cannot be read");
   }
   if (!generator) return CI_OK;
   if (!CI_LIST_GROW(&m->allocator, &m->generators)) return model_memory(error);
-  CI_TRY(model_text(m, name, &info.name, error));
+  CI_TRY(model_string(m, name, &info.name, error));
   m->generators.at[m->generators.count++] = info;
   return CI_OK;
 }
@@ -170,8 +170,8 @@ static ci_status model_metadata(ci_model *m, ci_span message, ci_error *error) {
   if (wire.broken) return model_damaged(error, "an entry of the metadata cannot be read");
   if (!CI_LIST_GROW(&m->allocator, &m->metadata)) return model_memory(error);
   ci_metadata_info *info = &m->metadata.at[m->metadata.count];
-  CI_TRY(model_text(m, key, &info->key, error));
-  CI_TRY(model_text(m, value, &info->value, error));
+  CI_TRY(model_string(m, key, &info->key, error));
+  CI_TRY(model_string(m, value, &info->value, error));
   m->metadata.count++;
   return CI_OK;
 }
@@ -190,7 +190,7 @@ static ci_status model_binding_type(ci_model *m, ci_span message, ci_binding *bi
     if (type.symbol[i].length == 0) continue;
     if (symbols == NULL) symbols = ci_pool_words(&m->pool, (size_t)type.rank * sizeof *symbols);
     if (symbols == NULL) return model_memory(error);
-    CI_TRY(model_text(m, type.symbol[i], &symbols[i], error));
+    CI_TRY(model_string(m, type.symbol[i], &symbols[i], error));
   }
   binding->symbol = symbols;
   return CI_OK;
@@ -210,7 +210,7 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
   }
   if (wire.broken || key.length == 0) return model_damaged(error, "a signature cannot be read");
   CI_TRY(ci_parse_root_value(m, value, "a signature's value", &binding->edge, error));
-  CI_TRY(model_text(m, key, &binding->key, error));
+  CI_TRY(model_string(m, key, &binding->key, error));
   if (type.length == 0) {
     type = ci_stored_bytes(m, m->edges.at[binding->edge].type);
     CI_TRY(ci_load_again(m, type.length, error));
@@ -234,7 +234,7 @@ static ci_status model_signature_body(ci_model *m, ci_span message, ci_signature
   s->targets = (uint32_t)m->refs.count;
   while (ci_wire_next(&wire, &field)) {
     switch (field.key) {
-      case CI_KEY(SIGNATURE_NAME): CI_TRY(model_text(m, field.bytes, &s->name, error)); break;
+      case CI_KEY(SIGNATURE_NAME): CI_TRY(model_string(m, field.bytes, &s->name, error)); break;
       case CI_KEY(SIGNATURE_INPUT):
         CI_TRY(model_binding(m, field.bytes, &s->inputs[s->input_count], error));
         if (s->inputs[s->input_count].dtype == 0) return model_damaged(error, "an input has no element type");
@@ -248,7 +248,7 @@ static ci_status model_signature_body(ci_model *m, ci_span message, ci_signature
       default: break;
     }
   }
-  return s->name == NULL ? model_text(m, (ci_span){"", 0}, &s->name, error) : CI_OK;
+  return s->name == NULL ? model_string(m, (ci_span){"", 0}, &s->name, error) : CI_OK;
 }
 
 /* Input i has two names: 2i is its key, 2i + 1 the bytes of its value's number. */
@@ -348,9 +348,10 @@ static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_er
     CI_TRY(model_tensor(m, field.bytes, data, &end, error));
   }
   if (wire.broken) return model_damaged(error, "its message cannot be read");
-  bool panels = false;
-  for (size_t i = 0; i < m->constants.count; i++) panels = panels || m->constants.at[i].panel > 0;
-  if (panels != m->panels) return model_damaged(error, "its flags announce packed tiles, which no tensor is in");
+  bool packed_tiles = false;
+  for (size_t i = 0; i < m->constants.count; i++) packed_tiles = packed_tiles || m->constants.at[i].packed_tile > 0;
+  if (packed_tiles != m->packed_tiles)
+    return model_damaged(error, "its flags announce packed tiles, which no tensor is in");
   return end == data.length ? CI_OK : model_damaged(error, "the data section is longer than its tensors");
 }
 
@@ -379,7 +380,7 @@ static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
   m->most = ci_load_most(m);
   const ci_span file = {(const char *)m->file.data, m->file.length};
-  CI_TRY(ci_container_open(file, &message, &data, &m->panels, error));
+  CI_TRY(ci_container_open(file, &message, &data, &m->packed_tiles, error));
   m->section = message;
   CI_TRY(model_tensors(m, message, data, error));
   const ci_status status = model_contents(m, message, error);

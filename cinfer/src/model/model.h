@@ -21,8 +21,8 @@ typedef struct ci_type { /* a type, read from its message when it is needed */
   ci_span symbol[CI_MAX_RANK];
 } ci_type;
 
-/* Bytes of the graph section, by where their length stands in it (ci_stored_bytes); 0: none. A model is kept small: its
- * load may take four bytes for each of the file's. */
+/* Bytes of the graph section, by the offset of their length in it (ci_stored_bytes); 0: none. A model is kept small:
+ * its load may take four bytes for each of the file's. */
 typedef uint32_t ci_stored;
 
 typedef struct ci_attr {
@@ -89,7 +89,7 @@ typedef struct ci_inlined { /* a call that is replaced by its function's body */
 enum { CI_MOST_CALLS = 16 }; /* inside each other; a function that calls itself ends here */
 
 typedef struct ci_named { /* named parts that are not nodes: formal inputs, calls, all inside calls */
-  ci_stored text;
+  ci_stored str;
   uint32_t scope;
   int32_t first, count; /* its values */
   ci_range nodes; /* several for a call, none for a formal input */
@@ -102,8 +102,9 @@ typedef struct ci_constant {
   uint32_t crc;
   uint8_t dtype, rank;
   bool unchecked; /* lazy: the session checks it at first use */
-  bool panel_last; /* the axis of its packed tiles is the last, else the first */
-  uint16_t panel; /* 0: row-major; else the elements are in packed tiles of so many (schema/model.proto, Tensor) */
+  bool packed_tile_last; /* the axis of its packed tiles is the last, else the first */
+  uint16_t
+      packed_tile; /* 0: row-major; else the elements are in packed tiles of so many (schema/model.proto, Tensor) */
   _Atomic(struct ci_packed *) packed; /* pack.h: the same in other orders */
 } ci_constant;
 
@@ -158,7 +159,7 @@ struct ci_model {
   ci_limits limits; /* defaults filled in */
   bool exhausted; /* it needed more */
   bool lazy, borrow;
-  bool panels; /* some constant is in packed tiles */
+  bool packed_tiles; /* some constant is in packed tiles */
   int32_t custom_count;
   const struct ci_isa *isa;
   ci_bytes file; /* the bytes that the spans point into */
@@ -192,24 +193,24 @@ ci_stored ci_stored_of(const ci_model *model, const ci_field *field);
 
 /* ---- node_names.c: names that are read from the file when they are needed ---- */
 
-typedef struct ci_node_text {
+typedef struct ci_node_string {
   ci_span name, op, domain;
   uint64_t version;
   ci_span source; /* message Source, or empty */
-} ci_node_text;
+} ci_node_string;
 /* Takes a field of a Node message, if it is one of these. */
-void ci_node_text_take(ci_node_text *text, const ci_field *field);
-ci_node_text ci_node_text_at(const ci_model *model, ci_stored at);
-ci_node_text ci_node_read(const ci_model *model, const ci_node *node);
+void ci_node_string_take(ci_node_string *str, const ci_field *field);
+ci_node_string ci_node_string_at(const ci_model *model, ci_stored at);
+ci_node_string ci_node_read(const ci_model *model, const ci_node *node);
 ci_span ci_node_own_name(const ci_model *model, const ci_node *node); /* it has one, usually first in its message */
 /* The innermost call that has a node, or CI_NONE. */
 int32_t ci_node_call(const ci_model *model, const ci_node *node);
-/* Its name after those of the calls that it is in ("call/inner"); with any of these it is written to `room`, cut to
+/* Its name after those of the calls that it is in ("call/inner"); with any of these it is written to `buffer`, cut to
  * `size`.
  */
-ci_span ci_node_name(const ci_model *model, const ci_node *node, char *room, size_t size);
+ci_span ci_node_name(const ci_model *model, const ci_node *node, char *buffer, size_t size);
 /* The same of a node that is not in the model yet. */
-ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *room, size_t size);
+ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *buffer, size_t size);
 
 /* ---- node_errors.c ---- */
 
@@ -224,8 +225,8 @@ ci_status ci_node_vfail(const ci_model *model, const ci_node *node, const ci_as 
 
 /* ---- container.c: the file around the message ---- */
 
-/* Checks header, lengths and the graph section's checksum. *panels: some tensor is in packed tiles. */
-ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *panels, ci_error *error);
+/* Checks header, lengths and the graph section's checksum. *packed_tiles: some tensor is in packed tiles. */
+ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *packed_tiles, ci_error *error);
 /* The status of an opened file whose graph section has the right checksum and does not fit the rules: CI_DATA_LOSS,
  * whose error is set already, or CI_UNIMPLEMENTED if a later minor version may have added the part that does not fit.
  */

@@ -3,26 +3,26 @@
 
 #include "model.h"
 
-void ci_node_text_take(ci_node_text *text, const ci_field *field) {
+void ci_node_string_take(ci_node_string *str, const ci_field *field) {
   switch (field->key) {
-    case CI_KEY(NODE_NAME): text->name = field->bytes; break;
-    case CI_KEY(NODE_OP): text->op = field->bytes; break;
-    case CI_KEY(NODE_DOMAIN): text->domain = field->bytes; break;
-    case CI_KEY(NODE_VERSION): text->version = field->number; break;
-    case CI_KEY(NODE_SOURCE): text->source = field->bytes; break;
+    case CI_KEY(NODE_NAME): str->name = field->bytes; break;
+    case CI_KEY(NODE_OP): str->op = field->bytes; break;
+    case CI_KEY(NODE_DOMAIN): str->domain = field->bytes; break;
+    case CI_KEY(NODE_VERSION): str->version = field->number; break;
+    case CI_KEY(NODE_SOURCE): str->source = field->bytes; break;
     default: break;
   }
 }
 
-ci_node_text ci_node_text_at(const ci_model *model, ci_stored at) {
+ci_node_string ci_node_string_at(const ci_model *model, ci_stored at) {
   ci_wire wire = ci_wire_open(ci_stored_bytes(model, at));
   ci_field field;
-  ci_node_text text = {.version = 0};
-  while (ci_wire_next(&wire, &field)) ci_node_text_take(&text, &field);
-  return text;
+  ci_node_string str = {.version = 0};
+  while (ci_wire_next(&wire, &field)) ci_node_string_take(&str, &field);
+  return str;
 }
 
-ci_node_text ci_node_read(const ci_model *model, const ci_node *node) { return ci_node_text_at(model, node->at); }
+ci_node_string ci_node_read(const ci_model *model, const ci_node *node) { return ci_node_string_at(model, node->at); }
 
 /* The bytes may be in a file that is changed meanwhile: then there is none. */
 ci_span ci_node_own_name(const ci_model *model, const ci_node *node) {
@@ -49,19 +49,19 @@ int32_t ci_node_call(const ci_model *model, const ci_node *node) {
 }
 
 /* Written from its end: if it does not fit, the beginning is missing. */
-ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *room, size_t size) {
+ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *buffer, size_t size) {
   size_t at = size;
   if (call == CI_NONE) return name;
   for (;; call = model->inlined.at[call].parent) {
     const size_t length = name.length < at ? name.length : at;
     at -= length;
-    if (length > 0) memcpy(room + at, name.data + (name.length - length), length);
-    if (call == CI_NONE || at == 0) return (ci_span){room + at, size - at};
-    room[--at] = '/';
-    name = ci_node_text_at(model, model->inlined.at[call].at).name;
+    if (length > 0) memcpy(buffer + at, name.data + (name.length - length), length);
+    if (call == CI_NONE || at == 0) return (ci_span){buffer + at, size - at};
+    buffer[--at] = '/';
+    name = ci_node_string_at(model, model->inlined.at[call].at).name;
   }
 }
 
-ci_span ci_node_name(const ci_model *model, const ci_node *node, char *room, size_t size) {
-  return ci_call_name(model, ci_node_call(model, node), ci_node_own_name(model, node), room, size);
+ci_span ci_node_name(const ci_model *model, const ci_node *node, char *buffer, size_t size) {
+  return ci_call_name(model, ci_node_call(model, node), ci_node_own_name(model, node), buffer, size);
 }

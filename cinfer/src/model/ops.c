@@ -14,8 +14,8 @@ static const ci_op ops_table[] = {
 #undef CI_TAKES
 #undef CI_FAMILY
 
-static bool ops_same(const char *text, ci_span span) {
-  return strlen(text) == span.length && (span.length == 0 || memcmp(text, span.data, span.length) == 0);
+static bool ops_same(const char *str, ci_span span) {
+  return strlen(str) == span.length && (span.length == 0 || memcmp(str, span.data, span.length) == 0);
 }
 
 /* A row after the other: this happens once a node, at load. */

@@ -16,8 +16,8 @@ ci_status ci_parse_damaged(ci_parser *p, const char *what, ci_span name) {
 }
 
 ci_status ci_parse_damaged_node(ci_parser *p, const ci_scope *scope, const char *what, ci_span name) {
-  char room[200];
-  return ci_parse_damaged(p, what, ci_call_name(p->model, scope->call, name, room, sizeof room));
+  char buffer[200];
+  return ci_parse_damaged(p, what, ci_call_name(p->model, scope->call, name, buffer, sizeof buffer));
 }
 
 ci_status ci_parse_too_many(ci_parser *p) {
@@ -45,7 +45,7 @@ int32_t ci_parse_edge(ci_parser *p, ci_edge edge) {
 static ci_key parse_key(const ci_model *m, uint32_t number) {
   if (number % 2 == 0) return (ci_key){ci_node_own_name(m, &m->nodes.at[number / 2]), 0};
   const ci_named *named = &m->named.at[number / 2];
-  return (ci_key){ci_stored_bytes(m, named->text), named->scope};
+  return (ci_key){ci_stored_bytes(m, named->str), named->scope};
 }
 
 static bool parse_is(const void *owner, uint32_t number, const ci_key *key) {
@@ -55,9 +55,9 @@ static bool parse_is(const void *owner, uint32_t number, const ci_key *key) {
 static ci_namer parse_namer(const ci_model *m) { return (ci_namer){parse_is, m}; }
 
 /* Whether there is one; *found is the part that it names. */
-static bool parse_find_name(const ci_model *m, uint32_t scope, ci_span text, ci_named *found) {
+static bool parse_find_name(const ci_model *m, uint32_t scope, ci_span str, ci_named *found) {
   const ci_namer namer = parse_namer(m);
-  const int64_t number = ci_names_find(&m->names, &namer, &(ci_key){text, scope});
+  const int64_t number = ci_names_find(&m->names, &namer, &(ci_key){str, scope});
   if (number < 0) return false;
   if (number % 2 != 0) {
     *found = m->named.at[number / 2];
@@ -76,12 +76,12 @@ static bool parse_name_fits(ci_span name) {
 /* Attributes, which have the odd scopes, may be called anything. */
 static ci_status parse_name(ci_parser *p, const ci_key *key, uint32_t number) {
   const ci_namer namer = parse_namer(p->model);
-  if (key->scope % 2 == 0 && !parse_name_fits(key->text))
-    return ci_parse_damaged(p, "a node or input has no name, or an impossible one", key->text);
+  if (key->scope % 2 == 0 && !parse_name_fits(key->str))
+    return ci_parse_damaged(p, "a node or input has no name, or an impossible one", key->str);
   switch (ci_names_add(&p->model->allocator, &p->model->names, &namer, key, number)) {
     case CI_NAMES_ADDED: return CI_OK;
-    case CI_NAMES_DUPLICATE: return ci_parse_damaged(p, "two nodes or inputs have the name", key->text);
-    case CI_NAMES_CROWDED: return ci_parse_damaged(p, "too many names collide, one is", key->text);
+    case CI_NAMES_DUPLICATE: return ci_parse_damaged(p, "two nodes or inputs have the name", key->str);
+    case CI_NAMES_CROWDED: return ci_parse_damaged(p, "too many names collide, one is", key->str);
     default: return ci_parse_memory(p);
   }
 }
@@ -90,7 +90,7 @@ ci_status ci_parse_name(ci_parser *p, uint32_t scope, const ci_field *name, ci_n
   ci_model *m = p->model;
   if (m->named.count >= PARSE_MOST || !CI_LIST_GROW(&m->allocator, &m->named)) return ci_parse_memory(p);
   CI_TRY(parse_name(p, &(ci_key){name->bytes, scope}, 2 * (uint32_t)m->named.count + 1));
-  entry.text = ci_stored_of(m, name);
+  entry.str = ci_stored_of(m, name);
   entry.scope = scope;
   m->named.at[m->named.count++] = entry;
   return CI_OK;
@@ -507,13 +507,13 @@ static ci_status parse_reserve(ci_parser *p, ci_span graph) {
   parse_count_graph(&all, graph, m->limits.max_depth + 1);
   /* calls are not kept: there may be more of them */
   if (all.nodes > m->limits.max_nodes) all.nodes = (size_t)m->limits.max_nodes;
-  const bool room =
+  const bool buffer =
       CI_LIST_GROW_BY(&m->allocator, &m->nodes, all.nodes) && CI_LIST_GROW_BY(&m->allocator, &m->edges, all.edges) &&
       CI_LIST_GROW_BY(&m->allocator, &m->refs, all.refs) && CI_LIST_GROW_BY(&m->allocator, &m->attrs, all.attrs) &&
       CI_LIST_GROW_BY(&m->allocator, &m->constants, all.constants) &&
       CI_LIST_GROW_BY(&m->allocator, &m->ints, all.ints) && CI_LIST_GROW_BY(&m->allocator, &m->floats, all.floats) &&
       CI_LIST_GROW_BY(&m->allocator, &m->strings, all.strings) && ci_names_reserve(&m->allocator, &m->names, all.nodes);
-  return room ? CI_OK : ci_parse_memory(p);
+  return buffer ? CI_OK : ci_parse_memory(p);
 }
 
 /* ---- a graph ---- */
@@ -554,7 +554,7 @@ static ci_status parse_graph(ci_parser *p, const ci_scope *outer, int32_t owner,
 #define PARSE_FIELD(field) (1u << CI_PB_##field)
 
 typedef struct parse_head { /* the fields that other fields are understood by */
-  ci_node_text text;
+  ci_node_string str;
   ci_field name;
   uint32_t fields; /* which there are */
   uint32_t outputs; /* output types */
@@ -577,14 +577,14 @@ static ci_status parse_read_head(ci_parser *p, const ci_scope *scope, ci_span me
       head->name = field;
     }
     head->outputs += field.key == CI_KEY(NODE_OUTPUT_TYPE);
-    ci_node_text_take(&head->text, &field);
+    ci_node_string_take(&head->str, &field);
     if (field.key == CI_KEY(NODE_SOURCE) && !parse_is_whole(field.bytes))
-      return ci_parse_damaged_node(p, scope, "the source cannot be read of node", head->text.name);
+      return ci_parse_damaged_node(p, scope, "the source cannot be read of node", head->str.name);
   }
-  const ci_node_text *text = &head->text;
-  if (wire.broken || text->name.length == 0) return ci_parse_damaged(p, "a node cannot be read:", text->name);
-  if (text->version == 0 || text->version > INT32_MAX)
-    return ci_parse_damaged_node(p, scope, "no operator version in node", text->name);
+  const ci_node_string *str = &head->str;
+  if (wire.broken || str->name.length == 0) return ci_parse_damaged(p, "a node cannot be read:", str->name);
+  if (str->version == 0 || str->version > INT32_MAX)
+    return ci_parse_damaged_node(p, scope, "no operator version in node", str->name);
   return CI_OK;
 }
 
@@ -675,14 +675,14 @@ static ci_status parse_keep(ci_parser *p, const ci_scope *scope, const ci_node *
   CI_TRY(ci_verify_node(m, &m->nodes.at[number], p->error));
   const ci_named entry = {.first = node->outputs, .count = node->output_count, .nodes = {number, number + 1}};
   if (!parse_is_found(p, scope, node, &head->name)) return ci_parse_name(p, scope->names, &head->name, entry);
-  return parse_name(p, &(ci_key){.text = head->text.name}, 2 * (uint32_t)number);
+  return parse_name(p, &(ci_key){.str = head->str.name}, 2 * (uint32_t)number);
 }
 
 static ci_status parse_call(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *node,
                             const parse_head *head) {
   ci_model *m = p->model;
   const int32_t begin = (int32_t)m->nodes.count;
-  CI_TRY(ci_function_inline(p, scope, function, node, head->text.name));
+  CI_TRY(ci_function_inline(p, scope, function, node, head->str.name));
   const ci_range nodes = {begin, (int32_t)m->nodes.count};
   return ci_parse_name(p, scope->names, &head->name,
                        (ci_named){.first = node->outputs, .count = node->output_count, .nodes = nodes});
@@ -698,20 +698,20 @@ ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, const ci_field *fie
   parse_head head = {.fields = 0};
   CI_TRY(ci_load_go_on(m, p->error));
   CI_TRY(parse_read_head(p, scope, field->bytes, &head));
-  const ci_node_text *text = &head.text;
-  const int64_t version = (int64_t)text->version;
-  node.kernel = ci_op_find(text->domain, text->op, version);
-  if (node.kernel == NULL) node.kernel = ci_custom_find(m, text->domain, text->op, version);
+  const ci_node_string *str = &head.str;
+  const int64_t version = (int64_t)str->version;
+  node.kernel = ci_op_find(str->domain, str->op, version);
+  if (node.kernel == NULL) node.kernel = ci_custom_find(m, str->domain, str->op, version);
   node.inputs = (uint32_t)m->refs.count;
   node.attrs = (uint32_t)m->attrs.count;
-  if (head.outputs > CI_MOST_OF_NODE) return parse_too_wide(p, scope, text->name);
-  CI_TRY(parse_fields(p, scope, field->bytes, text->name, &node));
+  if (head.outputs > CI_MOST_OF_NODE) return parse_too_wide(p, scope, str->name);
+  CI_TRY(parse_fields(p, scope, field->bytes, str->name, &node));
   CI_TRY(parse_controls(p, scope, field->bytes, (head.fields & PARSE_FIELD(NODE_CONTROL_INPUT)) != 0, &node));
-  const ci_function *function = node.kernel != NULL ? NULL : ci_function_find(p, text->domain, text->op, version);
+  const ci_function *function = node.kernel != NULL ? NULL : ci_function_find(p, str->domain, str->op, version);
   const size_t attrs = m->attrs.count - node.attrs;
   node.attr_count = (uint16_t)attrs;
   if (head.outputs == 0) head.outputs = parse_guess_outputs(m, &node, function);
-  if (attrs > CI_MOST_OF_NODE || head.outputs > CI_MOST_OF_NODE) return parse_too_wide(p, scope, text->name);
+  if (attrs > CI_MOST_OF_NODE || head.outputs > CI_MOST_OF_NODE) return parse_too_wide(p, scope, str->name);
   while (node.output_count < head.outputs) CI_TRY(parse_output(p, NULL, &node));
   return function != NULL ? parse_call(p, scope, function, &node, &head) : parse_keep(p, scope, &node, &head);
 }

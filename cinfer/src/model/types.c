@@ -33,7 +33,7 @@ static ci_status types_dimension(ci_span message, ci_type *type, ci_error *error
       symbol = field.bytes;
     }
   }
-  if (wire.broken || !ci_is_text(symbol)) return types_broken(error);
+  if (wire.broken || !ci_is_string(symbol)) return types_broken(error);
   if (type->rank >= CI_MAX_RANK) {
     return ci_fail(error, CI_DATA_LOSS, "the model is damaged: a rank is above %d", CI_MAX_RANK);
   }

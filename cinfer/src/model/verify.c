@@ -34,7 +34,7 @@ ci_status ci_verify_node(const ci_model *model, const ci_node *node, ci_error *e
 /* ---- operators that this build lacks ---- */
 
 typedef struct verify_list {
-  char text[600];
+  char str[600];
   size_t used;
   int named, more, tried;
   char families[200]; /* of operators that were left out */
@@ -54,33 +54,33 @@ enum { VERIFY_MOST_NAMED = 64 };
 /* Each operator with the first node that needs it; of operators above the capacity, each node counts. `op` has its own
  * space and bracket, so that it is not a part of another one; `family` NULL: of no operator that cinfer has. */
 static void verify_missing(verify_list *list, const ci_node *node, const char *op, const char *family) {
-  char item[400], room[200];
-  if (strstr(list->text, op) != NULL) return;
+  char item[400], buffer[200];
+  if (strstr(list->str, op) != NULL) return;
   if (family != NULL) verify_family(list, family);
   if (list->tried == VERIFY_MOST_NAMED) {
     list->more++;
     return;
   }
   list->tried++;
-  const ci_span name = ci_node_name(list->model, node, room, sizeof room);
+  const ci_span name = ci_node_name(list->model, node, buffer, sizeof buffer);
   int length = snprintf(item, sizeof item, "%s%snode '%.*s'%s%s)", list->named > 0 ? "," : "", op, CI_SPAN_ARG(name),
                         family != NULL ? ", family " : "", family != NULL ? family : "");
-  if ((size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
+  if ((size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->str) {
     list->more++;
     return;
   }
-  memcpy(list->text + list->used, item, (size_t)length + 1);
+  memcpy(list->str + list->used, item, (size_t)length + 1);
   list->used += (size_t)length;
   list->named++;
 }
 
 static void verify_node_kernel(verify_list *list, const ci_node *node) {
-  const ci_node_text text = ci_node_read(list->model, node);
+  const ci_node_string str = ci_node_read(list->model, node);
   char op[360];
-  snprintf(op, sizeof op, " %.*s%s%.*s version %d (", CI_SPAN_ARG(text.domain), text.domain.length > 0 ? "." : "",
-           CI_SPAN_ARG(text.op), (int)text.version);
-  const bool ours = text.domain.length == 0 || ci_span_is(text.domain, "graphio");
-  verify_missing(list, node, op, ours ? ci_op_left_out(text.op) : NULL);
+  snprintf(op, sizeof op, " %.*s%s%.*s version %d (", CI_SPAN_ARG(str.domain), str.domain.length > 0 ? "." : "",
+           CI_SPAN_ARG(str.op), (int)str.version);
+  const bool ours = str.domain.length == 0 || ci_span_is(str.domain, "graphio");
+  verify_missing(list, node, op, ours ? ci_op_left_out(str.op) : NULL);
 }
 
 /* Operators that were fused into this one. */
@@ -111,7 +111,7 @@ static ci_status verify_report(const ci_model *model, const int32_t *need, ci_er
     snprintf(build, sizeof build, "; it was built without these families: add %s to CINFER_FAMILIES (CMake) or %s",
              list.families, "CI_FAMILIES (one file)");
   }
-  return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model:%s%s%s", list.text, more, build);
+  return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model:%s%s%s", list.str, more, build);
 }
 
 ci_status ci_verify_operators(const ci_model *model, ci_error *error) {

@@ -12,14 +12,14 @@ static ci_status compile_memory(ci_compiler *c) { return ci_needs_no_memory(c->e
 
 /* ---- plan values and buffers ---- */
 
-static void compile_blank(ci_plan *plan, int32_t cell, int32_t dtype) {
-  plan->cells[cell] = (ci_cell){.value = {.dtype = dtype, .rank = -1},
-                                .root = cell,
-                                .next = CI_NONE,
-                                .place = CI_NONE,
-                                .made = CI_NONE,
-                                .last_read = CI_NONE,
-                                .result = CI_NONE};
+static void compile_blank(ci_plan *plan, int32_t plan_value, int32_t dtype) {
+  plan->plan_values[plan_value] = (ci_plan_value){.value = {.dtype = dtype, .rank = -1},
+                                                  .root = plan_value,
+                                                  .next = CI_NONE,
+                                                  .buffer = CI_NONE,
+                                                  .made = CI_NONE,
+                                                  .last_read = CI_NONE,
+                                                  .result = CI_NONE};
 }
 
 /* ---- positions ---- */
@@ -76,36 +76,36 @@ static void compile_find_assigns(ci_compiler *c) {
 
 /* ---- steps ---- */
 
-static ci_cell *compile_cell(const ci_compiler *c, int32_t edge) {
-  return edge == CI_NONE || c->cell_of[edge] == CI_NONE ? NULL : &c->plan->cells[c->cell_of[edge]];
+static ci_plan_value *compile_plan_value(const ci_compiler *c, int32_t edge) {
+  return edge == CI_NONE || c->plan_value_of[edge] == CI_NONE ? NULL : &c->plan->plan_values[c->plan_value_of[edge]];
 }
 
 /* The plan value that a node writes: one without readers if the caller feeds the value instead. */
-static ci_cell *compile_output_cell(ci_compiler *c, const ci_node *node, int32_t o) {
+static ci_plan_value *compile_output_plan_value(ci_compiler *c, const ci_node *node, int32_t o) {
   int32_t edge = node->outputs + o;
-  int32_t cell = c->fed[edge] ? c->unread++ : c->cell_of[edge];
-  compile_blank(c->plan, cell, c->model->edges.at[edge].dtype);
-  return &c->plan->cells[cell];
+  int32_t plan_value = c->fed[edge] ? c->unread++ : c->plan_value_of[edge];
+  compile_blank(c->plan, plan_value, c->model->edges.at[edge].dtype);
+  return &c->plan->plan_values[plan_value];
 }
 
 static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step **made) {
   ci_plan *plan = c->plan;
-  uint32_t room = node->input_count; /* kernels may look at optional inputs that the node does not write */
-  if (node->kernel->max_in > 0 && room < (uint32_t)node->kernel->max_in) room = (uint32_t)node->kernel->max_in;
+  uint32_t capacity = node->input_count; /* kernels may look at optional inputs that the node does not write */
+  if (node->kernel->max_in > 0 && capacity < (uint32_t)node->kernel->max_in) capacity = (uint32_t)node->kernel->max_in;
   size_t outs = (size_t)node->output_count;
   /* one piece of memory: small plans are made in a microsecond, of which fresh memory is the largest part */
   ci_step *step =
-      ci_pool_alloc(&plan->pool, sizeof *step + (room + outs) * sizeof(ci_value *) + outs * sizeof(int32_t));
+      ci_pool_alloc(&plan->pool, sizeof *step + (capacity + outs) * sizeof(ci_value *) + outs * sizeof(int32_t));
   if (step == NULL) return compile_memory(c);
-  ci_value **in = (ci_value **)(step + 1), **out = in + room;
+  ci_value **in = (ci_value **)(step + 1), **out = in + capacity;
   int32_t *alias = (int32_t *)(out + outs);
   if (!CI_LIST_GROW(c->allocator, &plan->all_steps)) return compile_memory(c);
   for (uint32_t i = 0; i < node->input_count; i++) {
-    ci_cell *cell = compile_cell(c, c->model->refs.at[node->inputs + i]);
-    in[i] = cell == NULL ? NULL : &cell->value;
+    ci_plan_value *plan_value = compile_plan_value(c, c->model->refs.at[node->inputs + i]);
+    in[i] = plan_value == NULL ? NULL : &plan_value->value;
   }
   for (int32_t o = 0; o < node->output_count; o++) {
-    out[o] = &compile_output_cell(c, node, o)->value;
+    out[o] = &compile_output_plan_value(c, node, o)->value;
     alias[o] = CI_NONE;
   }
   *step = (ci_step){.k = {.n_in = (int)node->input_count,
@@ -157,11 +157,11 @@ static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
 
 static ci_status compile_dynamic_outputs(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) {
-    ci_cell *cell = ci_cell_of(step->k.out[o]);
-    compile_blank(c->plan, ci_cell_index(c->plan, cell), cell->value.dtype);
-    cell->made = step->begin;
-    cell->place = ci_plan_place(c->plan, CI_HOME_HEAP, 0);
-    if (cell->place == CI_NONE) return compile_memory(c);
+    ci_plan_value *plan_value = ci_plan_value_of(step->k.out[o]);
+    compile_blank(c->plan, ci_plan_value_index(c->plan, plan_value), plan_value->value.dtype);
+    plan_value->made = step->begin;
+    plan_value->buffer = ci_plan_buffer(c->plan, CI_HOME_HEAP, 0);
+    if (plan_value->buffer == CI_NONE) return compile_memory(c);
   }
   return CI_OK;
 }
@@ -170,26 +170,27 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
   ci_plan *plan = c->plan;
   if (step->dynamic) return compile_dynamic_outputs(c, step);
   for (int o = 0; o < step->k.n_out; o++) {
-    ci_cell *cell = ci_cell_of(step->k.out[o]);
-    cell->made = step->begin;
-    if (cell->place != CI_NONE) { /* from the kernel; bodies run while it is written, so no other value may use it */
-      plan->places.at[ci_plan_resolve(plan, cell->place)].last = step->end;
+    ci_plan_value *plan_value = ci_plan_value_of(step->k.out[o]);
+    plan_value->made = step->begin;
+    if (plan_value->buffer !=
+        CI_NONE) { /* from the kernel; bodies run while it is written, so no other value may use it */
+      plan->buffers.at[ci_plan_resolve(plan, plan_value->buffer)].last = step->end;
       continue;
     }
     if (step->alias[o] != CI_NONE) {
-      const ci_cell *from = ci_cell_of(step->k.in[step->alias[o]]);
-      cell->root = from->root;
-      cell->value.data = plan->cells[from->root].value.data;
+      const ci_plan_value *from = ci_plan_value_of(step->k.in[step->alias[o]]);
+      plan_value->root = from->root;
+      plan_value->value.data = plan->plan_values[from->root].value.data;
       continue;
     }
-    cell->place = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
-    if (cell->place == CI_NONE) return compile_memory(c);
+    plan_value->buffer = ci_plan_buffer(plan, CI_HOME_ARENA, plan_value->value.bytes);
+    if (plan_value->buffer == CI_NONE) return compile_memory(c);
   }
   if (step->k.scratch_bytes == 0) return CI_OK;
-  step->scratch = ci_plan_place(plan, CI_HOME_ARENA, step->k.scratch_bytes);
+  step->scratch = ci_plan_buffer(plan, CI_HOME_ARENA, step->k.scratch_bytes);
   if (step->scratch == CI_NONE) return compile_memory(c);
-  plan->places.at[step->scratch].first = step->begin;
-  plan->places.at[step->scratch].last = step->end;
+  plan->buffers.at[step->scratch].first = step->begin;
+  plan->buffers.at[step->scratch].last = step->end;
   return CI_OK;
 }
 
@@ -206,21 +207,21 @@ static ci_status compile_bound_read(ci_compiler *c, const ci_step *step) {
   ci_plan *plan = c->plan;
   if (!ci_step_is(step, CI_OP_READS_VARIABLE)) return CI_OK;
   if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return compile_memory(c);
-  plan->bound_reads.at[plan->bound_reads.count++] = ci_cell_index(plan, ci_cell_of(step->k.out[0]));
+  plan->bound_reads.at[plan->bound_reads.count++] = ci_plan_value_index(plan, ci_plan_value_of(step->k.out[0]));
   return CI_OK;
 }
 
 static void compile_reads(ci_compiler *c, const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL) continue;
-    ci_plan_note_reader(c->plan, ci_cell_index(c->plan, ci_cell_of(step->k.in[i])), step->begin);
+    ci_plan_note_reader(c->plan, ci_plan_value_index(c->plan, ci_plan_value_of(step->k.in[i])), step->begin);
   }
   for (int b = 0; b < 2; b++) {
     if (step->bodies[b] == NULL) continue;
     const ci_graph *graph = &c->model->graphs.at[step->bodies[b]->graph];
     for (uint32_t i = 0; i < graph->capture_count; i++) {
-      const ci_cell *cell = compile_cell(c, c->model->refs.at[graph->captures + i]);
-      if (cell != NULL) ci_plan_note_reader(c->plan, ci_cell_index(c->plan, cell), step->end);
+      const ci_plan_value *plan_value = compile_plan_value(c, c->model->refs.at[graph->captures + i]);
+      if (plan_value != NULL) ci_plan_note_reader(c->plan, ci_plan_value_index(c->plan, plan_value), step->end);
     }
   }
 }
@@ -228,8 +229,8 @@ static void compile_reads(ci_compiler *c, const ci_step *step) {
 static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *node) {
   ci_step *step = NULL;
   ci_stop *stop = &c->plan->session->stop;
-  if (ci_stop_wanted(stop))
-    return ci_node_fail(c->model, node, c->error, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
+  if (ci_stop_requested(stop))
+    return ci_node_fail(c->model, node, c->error, ci_stop_status(stop), "the run %s", ci_stop_string(stop));
   CI_TRY(compile_new_step(c, node, &step));
   CI_TRY(compile_position(c, step, &step->begin));
   step->end = step->begin;
@@ -251,7 +252,7 @@ static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *no
 
 static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
   const ci_graph *graph = &c->model->graphs.at[frame->graph];
-  frame->places_begin = (int32_t)c->plan->places.count;
+  frame->buffers_begin = (int32_t)c->plan->buffers.count;
   frame->steps.count = 0;
   CI_TRY(compile_position(c, NULL, &frame->begin));
   const int32_t around = c->frame_begin;
@@ -261,30 +262,30 @@ static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
   }
   c->frame_begin = around;
   CI_TRY(compile_position(c, NULL, &frame->end));
-  frame->places_end = (int32_t)c->plan->places.count;
+  frame->buffers_end = (int32_t)c->plan->buffers.count;
   frame->has_heap = false;
-  for (int32_t p = frame->places_begin; p < frame->places_end; p++) {
-    if (c->plan->places.at[p].home == CI_HOME_HEAP) frame->has_heap = true;
+  for (int32_t p = frame->buffers_begin; p < frame->buffers_end; p++) {
+    if (c->plan->buffers.at[p].home == CI_HOME_HEAP) frame->has_heap = true;
   }
   for (int32_t i = 0; i < frame->output_count; i++) {
     CI_TRY(ci_pack_plain(c->plan, &frame->outputs[i]->value));
-    ci_plan_note_reader(c->plan, ci_cell_index(c->plan, frame->outputs[i]), frame->end);
+    ci_plan_note_reader(c->plan, ci_plan_value_index(c->plan, frame->outputs[i]), frame->end);
   }
   return CI_OK;
 }
 
 bool ci_compile_is_deep(const ci_kernel *k) { return k->node->plan->compiler->depth > COMPILE_DEEP; }
 
-static ci_status compile_frame_cells(ci_compiler *c, ci_frame *frame) {
+static ci_status compile_frame_plan_values(ci_compiler *c, ci_frame *frame) {
   const ci_graph *graph = &c->model->graphs.at[frame->graph];
   frame->formal_count = graph->formal_count;
   frame->output_count = (int32_t)graph->output_count;
-  frame->formals = ci_pool_alloc(&c->plan->pool, (size_t)frame->formal_count * sizeof(ci_cell *));
-  frame->outputs = ci_pool_alloc(&c->plan->pool, graph->output_count * sizeof(ci_cell *));
+  frame->formals = ci_pool_alloc(&c->plan->pool, (size_t)frame->formal_count * sizeof(ci_plan_value *));
+  frame->outputs = ci_pool_alloc(&c->plan->pool, graph->output_count * sizeof(ci_plan_value *));
   if (frame->formals == NULL || frame->outputs == NULL) return compile_memory(c);
-  for (int32_t i = 0; i < frame->formal_count; i++) frame->formals[i] = compile_cell(c, graph->formals + i);
+  for (int32_t i = 0; i < frame->formal_count; i++) frame->formals[i] = compile_plan_value(c, graph->formals + i);
   for (uint32_t i = 0; i < graph->output_count; i++) {
-    frame->outputs[i] = compile_cell(c, c->model->refs.at[graph->outputs + i]);
+    frame->outputs[i] = compile_plan_value(c, c->model->refs.at[graph->outputs + i]);
   }
   return CI_OK;
 }
@@ -300,7 +301,7 @@ ci_status ci_compile_frame(ci_kernel *k, int body, const char *name) {
   frame->plan = c->plan;
   frame->graph = attr->as.graph;
   k->node->bodies[body] = frame;
-  return compile_frame_cells(c, frame);
+  return compile_frame_plan_values(c, frame);
 }
 
 ci_status ci_compile_frame_nodes(ci_kernel *k, int body) {
@@ -314,14 +315,15 @@ ci_status ci_compile_frame_nodes(ci_kernel *k, int body) {
 /* ---- the plan ---- */
 
 /* Numbers the plan values: outputs of needed nodes, formal inputs of their bodies, fed values. */
-static int64_t compile_number_cells(ci_compiler *c, const ci_signature_info *signature) {
+static int64_t compile_number_plan_values(ci_compiler *c, const ci_signature_info *signature) {
   const ci_model *m = c->model;
   int64_t count = 0;
   for (size_t e = 0; e < m->edges.count; e++) {
     const ci_edge *edge = &m->edges.at[e];
     const int32_t owner = edge->role == CI_EDGE_FORMAL ? m->graphs.at[edge->of].owner : edge->of;
-    const bool wanted = c->fed[e] || (edge->role != CI_EDGE_SAME && c->need[owner]); /* the root has no formal input */
-    c->cell_of[e] = wanted ? (int32_t)count++ : CI_NONE;
+    const bool requested =
+        c->fed[e] || (edge->role != CI_EDGE_SAME && c->need[owner]); /* the root has no formal input */
+    c->plan_value_of[e] = requested ? (int32_t)count++ : CI_NONE;
   }
   return count + signature->input_count;
 }
@@ -336,20 +338,20 @@ static ci_status compile_signature(ci_compiler *c, int32_t number) {
   for (int32_t i = 0; i < signature->input_count; i++) c->fed[signature->inputs[i].edge] = true;
   CI_TRY(ci_needs(c->model, signature, c->fed, c->need, c->error));
   CI_TRY(compile_check_kernels(c));
-  int64_t count = compile_number_cells(c, signature);
+  int64_t count = compile_number_plan_values(c, signature);
   if (count > INT32_MAX) return compile_memory(c);
-  c->cell_count = (int32_t)count;
+  c->plan_value_count = (int32_t)count;
   ci_fold_readers(c, signature);
   c->signature = number;
   return CI_OK;
 }
 
-static ci_status compile_cells(ci_compiler *c, const ci_signature_info *signature) {
-  c->plan->cell_count = c->cell_count;
-  c->unread = c->cell_count - signature->input_count;
-  c->plan->cells = ci_pool_alloc(&c->plan->pool, (size_t)c->cell_count * sizeof(ci_cell));
-  if (c->plan->cells == NULL) return compile_memory(c);
-  for (int32_t i = 0; i < c->plan->cell_count; i++) compile_blank(c->plan, i, 0);
+static ci_status compile_plan_values(ci_compiler *c, const ci_signature_info *signature) {
+  c->plan->plan_value_count = c->plan_value_count;
+  c->unread = c->plan_value_count - signature->input_count;
+  c->plan->plan_values = ci_pool_alloc(&c->plan->pool, (size_t)c->plan_value_count * sizeof(ci_plan_value));
+  if (c->plan->plan_values == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < c->plan->plan_value_count; i++) compile_blank(c->plan, i, 0);
   return CI_OK;
 }
 
@@ -358,31 +360,31 @@ static ci_status compile_inputs(ci_compiler *c, const ci_signature_info *signatu
   size_t count = (size_t)signature->input_count;
   plan->input_count = signature->input_count;
   plan->inputs = ci_pool_alloc(&plan->pool, count * sizeof *plan->inputs);
-  plan->input_cells = ci_pool_alloc(&plan->pool, count * sizeof *plan->input_cells);
-  if (plan->inputs == NULL || plan->input_cells == NULL) return compile_memory(c);
+  plan->input_plan_values = ci_pool_alloc(&plan->pool, count * sizeof *plan->input_plan_values);
+  if (plan->inputs == NULL || plan->input_plan_values == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->input_count; i++) {
-    ci_cell *cell = compile_cell(c, signature->inputs[i].edge);
+    ci_plan_value *plan_value = compile_plan_value(c, signature->inputs[i].edge);
     const ci_binding *binding = &signature->inputs[i];
     if (binding->kind == CI_KIND_TENSOR) {
       ci_tensor shape = inputs[i];
-      shape.data = cell; /* only so that the check of sizes does not miss data; nothing reads it */
-      CI_TRY(ci_value_of_tensor(&shape, &cell->value, c->error));
-      cell->value.data = NULL;
+      shape.data = plan_value; /* only so that the check of sizes does not miss data; nothing reads it */
+      CI_TRY(ci_value_of_tensor(&shape, &plan_value->value, c->error));
+      plan_value->value.data = NULL;
     } else {
-      compile_blank(plan, ci_cell_index(plan, cell), binding->dtype); /* known when it is fed */
+      compile_blank(plan, ci_plan_value_index(plan, plan_value), binding->dtype); /* known when it is fed */
     }
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
-    plan->input_cells[i] = cell;
-    cell->made = 0;
-    cell->place = ci_plan_place(plan, binding->kind == CI_KIND_TENSOR ? CI_HOME_INPUT : CI_HOME_HEAP, 0);
-    if (cell->place == CI_NONE) return compile_memory(c);
+    plan->input_plan_values[i] = plan_value;
+    plan_value->made = 0;
+    plan_value->buffer = ci_plan_buffer(plan, binding->kind == CI_KIND_TENSOR ? CI_HOME_INPUT : CI_HOME_HEAP, 0);
+    if (plan_value->buffer == CI_NONE) return compile_memory(c);
   }
   return CI_OK;
 }
 
-static bool compile_is_sessions(const ci_plan *plan, const ci_cell *cell) {
-  ci_home home = plan->places.at[plan->cells[cell->root].place].home;
+static bool compile_is_sessions(const ci_plan *plan, const ci_plan_value *plan_value) {
+  ci_home home = plan->buffers.at[plan->plan_values[plan_value->root].buffer].home;
   return home == CI_HOME_ARENA || home == CI_HOME_HEAP;
 }
 
@@ -394,14 +396,14 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
       ci_pool_alloc(&plan->pool, ((size_t)plan->input_count + (size_t)plan->output_count) * sizeof *plan->extents);
   if (plan->outputs == NULL || plan->extents == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->output_count; i++) {
-    ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
-    plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};
-    CI_TRY(ci_pack_plain(plan, &cell->value));
-    ci_plan_note_reader(plan, ci_cell_index(plan, cell), CI_END);
-    if (compile_is_sessions(plan, cell)) continue;
-    int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
+    ci_plan_value *plan_value = compile_plan_value(c, signature->outputs[i].edge);
+    plan->outputs[i] = (ci_plan_output){.plan_value = plan_value, .copy = CI_NONE};
+    CI_TRY(ci_pack_plain(plan, &plan_value->value));
+    ci_plan_note_reader(plan, ci_plan_value_index(plan, plan_value), CI_END);
+    if (compile_is_sessions(plan, plan_value)) continue;
+    int32_t copy = ci_plan_buffer(plan, CI_HOME_ARENA, plan_value->value.bytes);
     if (copy == CI_NONE) return compile_memory(c);
-    plan->places.at[copy].first = plan->places.at[copy].last = CI_END;
+    plan->buffers.at[copy].first = plan->buffers.at[copy].last = CI_END;
     plan->outputs[i].copy = copy;
   }
   return CI_OK;
@@ -409,7 +411,7 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
 
 static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
   CI_TRY(compile_signature(c, c->plan->signature));
-  CI_TRY(compile_cells(c, signature));
+  CI_TRY(compile_plan_values(c, signature));
   CI_TRY(compile_inputs(c, signature, inputs));
   compile_find_assigns(c);
   c->plan->root.plan = c->plan;

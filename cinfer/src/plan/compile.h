@@ -21,7 +21,7 @@ typedef struct ci_slot_plan { /* facts about a variable while going through the 
   bool shape_known; /* of the value assigned last */
   int32_t assigns;  /* how many there are */
   int32_t next;     /* layout.c: the position of the next one, while going through the steps backwards; 0: none */
-  int32_t wanted;   /* layout.c: the last position at which the value before the last one is read */
+  int32_t requested;   /* layout.c: the last position at which the value before the last one is read */
   int32_t rank;
   int64_t dims[CI_MAX_RANK];
 } ci_slot_plan;
@@ -36,10 +36,10 @@ typedef struct ci_compiler {
   const ci_allocator *allocator;
   ci_error *error;
   int32_t signature; /* the signature that the arrays below are of; CI_NONE: none yet */
-  int32_t cell_count;
+  int32_t plan_value_count;
   int32_t *need;    /* [node] */
   bool *fed;        /* [edge] */
-  int32_t *cell_of; /* [edge], CI_NONE: not in the plan */
+  int32_t *plan_value_of; /* [edge], CI_NONE: not in the plan */
   int32_t *readers; /* [edge]: how often it occurs among inputs, captures and outputs of the signature's nodes */
   ci_slot_plan *slots;
   size_t slot_count;

@@ -7,7 +7,7 @@ void ci_compiler_free(struct ci_session *session) {
   session->compiler = NULL;
   ci_release(c->allocator, c->need, c->model->nodes.count * sizeof *c->need);
   ci_release(c->allocator, c->fed, c->model->edges.count * sizeof *c->fed);
-  ci_release(c->allocator, c->cell_of, c->model->edges.count * sizeof *c->cell_of);
+  ci_release(c->allocator, c->plan_value_of, c->model->edges.count * sizeof *c->plan_value_of);
   ci_release(c->allocator, c->loops, c->model->nodes.count * sizeof *c->loops);
   ci_release(c->allocator, c->readers, c->model->edges.count * sizeof *c->readers);
   ci_release(c->allocator, c->slots, c->slot_count * sizeof *c->slots);
@@ -31,7 +31,7 @@ ci_status ci_compiler_begin(struct ci_session *session, ci_compiler **made, ci_e
     c->signature = CI_NONE;
     c->need = ci_alloc(allocator, m->nodes.count * sizeof *c->need);
     c->fed = ci_alloc(allocator, m->edges.count * sizeof *c->fed);
-    c->cell_of = ci_alloc(allocator, m->edges.count * sizeof *c->cell_of);
+    c->plan_value_of = ci_alloc(allocator, m->edges.count * sizeof *c->plan_value_of);
     c->readers = ci_alloc(allocator, m->edges.count * sizeof *c->readers);
   }
   *made = c;
@@ -48,7 +48,8 @@ ci_status ci_compiler_begin(struct ci_session *session, ci_compiler **made, ci_e
   } else if (slots > 0) {
     memset(c->slots, 0, c->slot_count * sizeof *c->slots);
   }
-  const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->readers != NULL && c->slots != NULL;
+  const bool whole =
+      c->need != NULL && c->fed != NULL && c->plan_value_of != NULL && c->readers != NULL && c->slots != NULL;
   if (whole) return CI_OK;
   ci_compiler_free(session);
   return ci_needs_no_memory(error);

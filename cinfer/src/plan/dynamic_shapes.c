@@ -7,13 +7,13 @@
 #include "compile.h"
 #include "../session/output.h"
 
-static ci_place *dynamic_shapes_place(ci_plan *plan, const ci_cell *cell) {
-  return &plan->places.at[plan->cells[cell->root].place];
+static ci_buffer *dynamic_shapes_buffer(ci_plan *plan, const ci_plan_value *plan_value) {
+  return &plan->buffers.at[plan->plan_values[plan_value->root].buffer];
 }
 
 static bool dynamic_shapes_is_touched(const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->shape_changed) return true;
+    if (step->k.in[i] != NULL && ci_plan_value_of(step->k.in[i])->shape_changed) return true;
   }
   return false;
 }
@@ -29,11 +29,12 @@ void ci_dynamic_shapes_classify(ci_plan *plan) {
 
 /* To the kernels that are prepared, the results of the last run are unknown. */
 static void dynamic_shapes_forget(ci_plan *plan) {
-  for (int32_t i = 0; i < plan->cell_count; i++) {
-    ci_cell *cell = &plan->cells[i];
-    cell->shape_changed = false;
-    if (plan->cells[cell->root].place != CI_NONE && dynamic_shapes_place(plan, cell)->home != CI_HOME_FIXED)
-      cell->value.data = NULL;
+  for (int32_t i = 0; i < plan->plan_value_count; i++) {
+    ci_plan_value *plan_value = &plan->plan_values[i];
+    plan_value->shape_changed = false;
+    if (plan->plan_values[plan_value->root].buffer != CI_NONE &&
+        dynamic_shapes_buffer(plan, plan_value)->home != CI_HOME_FIXED)
+      plan_value->value.data = NULL;
   }
 }
 
@@ -43,13 +44,13 @@ static bool dynamic_shapes_differs(const ci_value *was, const ci_value *now) {
 
 static bool dynamic_shapes_inputs(ci_plan *plan, const ci_tensor *inputs) {
   for (int32_t i = 0; i < plan->input_count; i++) {
-    ci_cell *cell = plan->input_cells[i];
-    const ci_value was = cell->value;
+    ci_plan_value *plan_value = plan->input_plan_values[i];
+    const ci_value was = plan_value->value;
     ci_tensor shape = inputs[i];
-    shape.data = cell; /* as in compile.c, not read */
-    if (ci_value_of_tensor(&shape, &cell->value, NULL) != CI_OK) return false;
-    cell->value.data = NULL;
-    cell->shape_changed = dynamic_shapes_differs(&was, &cell->value);
+    shape.data = plan_value; /* as in compile.c, not read */
+    if (ci_value_of_tensor(&shape, &plan_value->value, NULL) != CI_OK) return false;
+    plan_value->value.data = NULL;
+    plan_value->shape_changed = dynamic_shapes_differs(&was, &plan_value->value);
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
   }
@@ -61,9 +62,9 @@ static bool dynamic_shapes_offered(const ci_compiler *c, int32_t output, int32_t
   const ci_plan *plan = c->plan;
   for (size_t i = 0; i < c->offers.count; i++) {
     if (c->offers.at[i].output != output) continue;
-    int32_t place = plan->cells[plan->cells[c->offers.at[i].input].root].place;
-    while (place != given && place != CI_NONE) place = plan->places.at[place].same_as;
-    if (place == given) return true;
+    int32_t buffer = plan->plan_values[plan->plan_values[c->offers.at[i].input].root].buffer;
+    while (buffer != given && buffer != CI_NONE) buffer = plan->buffers.at[buffer].same_as;
+    if (buffer == given) return true;
   }
   return false;
 }
@@ -79,33 +80,34 @@ static bool dynamic_shapes_folded(ci_compiler *c, ci_step *step, const ci_value 
   ci_plan *plan = c->plan;
   for (int o = 0; o < step->k.n_out; o++) {
     ci_value *value = step->k.out[o];
-    ci_place *place = dynamic_shapes_place(plan, ci_cell_of(value));
-    const size_t held = place->block_bytes > was[o].bytes ? place->block_bytes : was[o].bytes;
+    ci_buffer *buffer = dynamic_shapes_buffer(plan, ci_plan_value_of(value));
+    const size_t held = buffer->block_bytes > was[o].bytes ? buffer->block_bytes : was[o].bytes;
     value->data = was[o].data;
     if (value->bytes > held) {
-      plan->lost += place->block == NULL ? held : 0;
+      plan->lost += buffer->block == NULL ? held : 0;
       /* ci_k_out has limited the size */
-      if (!ci_place_take_fixed(plan, place, value->bytes + value->bytes / 2, &value->data)) return false;
+      if (!ci_buffer_take_fixed(plan, buffer, value->bytes + value->bytes / 2, &value->data)) return false;
     }
-    ci_cell_of(value)->shape_changed = true;
+    ci_plan_value_of(value)->shape_changed = true;
   }
   return ci_fold_again(c, step);
 }
 
 static bool dynamic_shapes_output(ci_compiler *c, ci_step *step, int o, const ci_value *was) {
   ci_plan *plan = c->plan;
-  ci_cell *cell = ci_cell_of(step->k.out[o]);
-  cell->shape_changed = dynamic_shapes_differs(was, &cell->value);
-  if (was->dtype != cell->value.dtype) return false;
+  ci_plan_value *plan_value = ci_plan_value_of(step->k.out[o]);
+  plan_value->shape_changed = dynamic_shapes_differs(was, &plan_value->value);
+  if (was->dtype != plan_value->value.dtype) return false;
   if (step->alias[o] != CI_NONE) { /* known numbers may differ although the shape is the same */
-    cell->value.data = plan->cells[cell->root].value.data;
-    cell->shape_changed = cell->shape_changed || plan->cells[cell->root].shape_changed;
+    plan_value->value.data = plan->plan_values[plan_value->root].value.data;
+    plan_value->shape_changed = plan_value->shape_changed || plan->plan_values[plan_value->root].shape_changed;
     return true;
   }
-  ci_place *place = &plan->places.at[cell->place];
-  if (place->home != CI_HOME_ARENA) return !cell->shape_changed;
-  place->bytes = cell->value.bytes;
-  return place->same_as == CI_NONE || dynamic_shapes_offered(c, ci_cell_index(plan, cell), place->same_as);
+  ci_buffer *buffer = &plan->buffers.at[plan_value->buffer];
+  if (buffer->home != CI_HOME_ARENA) return !plan_value->shape_changed;
+  buffer->bytes = plan_value->value.bytes;
+  return buffer->same_as == CI_NONE ||
+         dynamic_shapes_offered(c, ci_plan_value_index(plan, plan_value), buffer->same_as);
 }
 
 static bool dynamic_shapes_step(ci_compiler *c, ci_step *step) {
@@ -128,25 +130,25 @@ static bool dynamic_shapes_step(ci_compiler *c, ci_step *step) {
     if (alias[o] != step->alias[o]) return false;
   }
   const bool folded =
-      alias[0] == CI_NONE && dynamic_shapes_place(plan, ci_cell_of(step->k.out[0]))->home == CI_HOME_FIXED;
+      alias[0] == CI_NONE && dynamic_shapes_buffer(plan, ci_plan_value_of(step->k.out[0]))->home == CI_HOME_FIXED;
   if (folded) return dynamic_shapes_folded(c, step, was);
   for (int o = 0; o < outs; o++) {
     if (!dynamic_shapes_output(c, step, o, &was[o])) return false;
   }
   if ((step->scratch == CI_NONE) != (step->k.scratch_bytes == 0)) return false;
-  if (step->scratch != CI_NONE) plan->places.at[step->scratch].bytes = step->k.scratch_bytes;
+  if (step->scratch != CI_NONE) plan->buffers.at[step->scratch].bytes = step->k.scratch_bytes;
   return true;
 }
 
 /* Values that share memory are of one size; an output that a caller borrows has a separate copy. */
 static bool dynamic_shapes_sizes(ci_plan *plan) {
-  for (size_t p = 0; p < plan->places.count; p++) {
-    const ci_place *place = &plan->places.at[p];
-    if (place->same_as != CI_NONE && place->bytes != plan->places.at[place->same_as].bytes) return false;
+  for (size_t p = 0; p < plan->buffers.count; p++) {
+    const ci_buffer *buffer = &plan->buffers.at[p];
+    if (buffer->same_as != CI_NONE && buffer->bytes != plan->buffers.at[buffer->same_as].bytes) return false;
   }
   for (int32_t i = 0; i < plan->output_count; i++) {
     if (plan->outputs[i].copy != CI_NONE)
-      plan->places.at[plan->outputs[i].copy].bytes = plan->outputs[i].cell->value.bytes;
+      plan->buffers.at[plan->outputs[i].copy].bytes = plan->outputs[i].plan_value->value.bytes;
   }
   return true;
 }
@@ -158,20 +160,20 @@ static bool dynamic_shapes_joined(ci_plan *plan) {
     if (step->joins == NULL) continue;
     const size_t bytes = step->k.join(&step->k, &step->joins->k); /* also if it was not prepared again */
     if (bytes == 0) return false;
-    dynamic_shapes_place(plan, ci_cell_of(step->k.out[0]))->bytes = 0;
-    dynamic_shapes_place(plan, ci_cell_of(step->joins->k.out[0]))->bytes = bytes;
+    dynamic_shapes_buffer(plan, ci_plan_value_of(step->k.out[0]))->bytes = 0;
+    dynamic_shapes_buffer(plan, ci_plan_value_of(step->joins->k.out[0]))->bytes = bytes;
   }
   return true;
 }
 
 /* Batch sizes that increase seldom need another layout: it has the capacity for twice the size where memory allows. */
 static bool dynamic_shapes_spacious(ci_plan *plan) {
-  for (size_t p = 0; p < plan->places.count; p++) {
-    if (plan->places.at[p].bytes > PTRDIFF_MAX / 4) return false;
+  for (size_t p = 0; p < plan->buffers.count; p++) {
+    if (plan->buffers.at[p].bytes > PTRDIFF_MAX / 4) return false;
   }
-  for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].bytes *= 2;
+  for (size_t p = 0; p < plan->buffers.count; p++) plan->buffers.at[p].bytes *= 2;
   const ci_status status = ci_layout_offsets(plan);
-  for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].bytes /= 2;
+  for (size_t p = 0; p < plan->buffers.count; p++) plan->buffers.at[p].bytes /= 2;
   return status == CI_OK;
 }
 
@@ -183,7 +185,7 @@ static bool dynamic_shapes_all(ci_compiler *c, const ci_tensor *inputs) {
   if (!dynamic_shapes_inputs(plan, inputs)) return false;
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     ci_step *step = plan->all_steps.at[s];
-    if (ci_stop_wanted(&plan->session->stop)) return false; /* a new plan will not be made, either */
+    if (ci_stop_requested(&plan->session->stop)) return false; /* a new plan will not be made, either */
     if (dynamic_shapes_is_touched(step) && !dynamic_shapes_step(c, step)) return false;
   }
   if (!dynamic_shapes_joined(plan) || !dynamic_shapes_sizes(plan)) return false;

@@ -13,18 +13,18 @@ static void dynamic_shapes_batch_at_most(int64_t *bound, uint64_t most) {
 }
 
 /* Adds a value to the batched ones; false: its first axis is not the batch. */
-static bool dynamic_shapes_batch_add(ci_plan *plan, ci_cell *cell) {
+static bool dynamic_shapes_batch_add(ci_plan *plan, ci_plan_value *plan_value) {
   ci_batch *batch = &plan->batch;
-  ci_value *value = &cell->value;
-  const ci_place *place = &plan->places.at[cell->place];
+  ci_value *value = &plan_value->value;
+  const ci_buffer *buffer = &plan->buffers.at[plan_value->buffer];
   const bool plain = value->bytes == (size_t)value->count * ci_dtype_size(value->dtype);
   if (value->dims[0] != batch->size || value->bytes == 0 || !plain) return false;
   if (!CI_LIST_GROW(&plan->session->allocator, &batch->values)) return false;
   const ci_batched_value added = {value, value->count / batch->size, value->bytes / (size_t)batch->size};
   batch->values.at[batch->values.count++] = added;
-  cell->has_batch = true;
+  plan_value->has_batch = true;
   dynamic_shapes_batch_at_most(&batch->most, PTRDIFF_MAX / added.bytes);
-  if (place->home == CI_HOME_ARENA) dynamic_shapes_batch_at_most(&batch->capacity, place->room / added.bytes);
+  if (buffer->home == CI_HOME_ARENA) dynamic_shapes_batch_at_most(&batch->capacity, buffer->capacity / added.bytes);
   return true;
 }
 
@@ -35,11 +35,11 @@ static bool dynamic_shapes_batch_inputs(ci_plan *plan) {
   ci_batch *batch = &plan->batch;
   if (plan->input_count > DYNAMIC_SHAPES_BATCH_INPUTS) return false;
   for (int32_t i = 0; i < plan->input_count; i++) {
-    const ci_value *value = &plan->input_cells[i]->value;
+    const ci_value *value = &plan->input_plan_values[i]->value;
     const bool open = bindings[i].rank < 0 || (bindings[i].rank > 0 && bindings[i].dims[0] < 0);
     if (!open || value->rank < 1 || value->dims[0] < 2) continue;
     if (batch->size == 0) batch->size = value->dims[0];
-    if (!dynamic_shapes_batch_add(plan, plan->input_cells[i])) return false;
+    if (!dynamic_shapes_batch_add(plan, plan->input_plan_values[i])) return false;
     batch->inputs |= UINT64_C(1) << i;
   }
   return batch->size > 0;
@@ -50,18 +50,18 @@ static bool dynamic_shapes_batch_step(ci_plan *plan, const ci_step *step) {
   const ci_kernel *k = &step->k;
   bool reads = false, as_free = !step->widens && k->n_out == 1 && k->free_rows >= plan->batch.size;
   for (int i = 0; i < k->n_in; i++) {
-    const bool has = k->in[i] != NULL && ci_cell_of(k->in[i])->has_batch;
+    const bool has = k->in[i] != NULL && ci_plan_value_of(k->in[i])->has_batch;
     const bool may = as_free && (k->row_inputs >> i & 1) != 0; /* the operator has no more inputs than bits */
     reads = reads || has;
     as_free = as_free && (k->in[i] == NULL || has == may);
   }
   if (!reads) return true;
-  ci_cell *cell = as_free ? ci_cell_of(k->out[0]) : NULL;
-  if (cell == NULL || cell->place == CI_NONE) return false;
-  const ci_place *place = &plan->places.at[cell->place];
-  if (place->home != CI_HOME_ARENA || place->same_as != CI_NONE) return false;
+  ci_plan_value *plan_value = as_free ? ci_plan_value_of(k->out[0]) : NULL;
+  if (plan_value == NULL || plan_value->buffer == CI_NONE) return false;
+  const ci_buffer *buffer = &plan->buffers.at[plan_value->buffer];
+  if (buffer->home != CI_HOME_ARENA || buffer->same_as != CI_NONE) return false;
   dynamic_shapes_batch_at_most(&plan->batch.most, (uint64_t)k->free_rows);
-  return dynamic_shapes_batch_add(plan, cell);
+  return dynamic_shapes_batch_add(plan, plan_value);
 }
 
 /* An output must remain below CI_OUTPUT_LARGE, or not (output.c), and a borrowed one must fit its copy. */
@@ -69,11 +69,11 @@ static void dynamic_shapes_batch_outputs(ci_plan *plan) {
   ci_batch *batch = &plan->batch;
   for (int32_t i = 0; i < plan->output_count; i++) {
     const ci_plan_output *output = &plan->outputs[i];
-    if (!output->cell->has_batch) continue;
-    const size_t bytes = output->cell->value.bytes / (size_t)batch->size;
+    if (!output->plan_value->has_batch) continue;
+    const size_t bytes = output->plan_value->value.bytes / (size_t)batch->size;
     const int64_t large = (int64_t)((CI_OUTPUT_LARGE + bytes - 1) / bytes);
     if (output->copy != CI_NONE)
-      dynamic_shapes_batch_at_most(&batch->capacity, plan->places.at[output->copy].room / bytes);
+      dynamic_shapes_batch_at_most(&batch->capacity, plan->buffers.at[output->copy].capacity / bytes);
     if (batch->size < large) dynamic_shapes_batch_at_most(&batch->most, (uint64_t)large - 1);
     else if (batch->least < large) batch->least = large;
   }
@@ -86,7 +86,7 @@ void ci_dynamic_shapes_batch_find(ci_plan *plan) {
   batch->size = 0;
   batch->least = 2;
   batch->most = batch->capacity = PTRDIFF_MAX;
-  for (int32_t i = 0; i < plan->cell_count; i++) plan->cells[i].has_batch = false;
+  for (int32_t i = 0; i < plan->plan_value_count; i++) plan->plan_values[i].has_batch = false;
   bool batched = plan->refits && dynamic_shapes_batch_inputs(plan);
   for (size_t s = 0; batched && s < plan->all_steps.count; s++)
     batched = dynamic_shapes_batch_step(plan, plan->all_steps.at[s]);

@@ -7,8 +7,8 @@
 /* ---- values with separate memory ---- */
 
 static void execute_give_back(ci_step *step) {
-  for (int32_t p = step->freed; p != CI_NONE; p = step->plan->places.at[p].next_freed) {
-    ci_place_release(step->plan, &step->plan->places.at[ci_plan_resolve(step->plan, p)]);
+  for (int32_t p = step->freed; p != CI_NONE; p = step->plan->buffers.at[p].next_freed) {
+    ci_buffer_release(step->plan, &step->plan->buffers.at[ci_plan_resolve(step->plan, p)]);
   }
 }
 
@@ -55,8 +55,8 @@ ci_status ci_execute_dynamic_step(ci_kernel *k) {
 
 ci_status ci_execute_go_on(ci_kernel *k) {
   ci_stop *stop = &k->node->plan->session->stop;
-  if (!ci_stop_wanted(stop)) return CI_OK;
-  return ci_k_fail(k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
+  if (!ci_stop_requested(stop)) return CI_OK;
+  return ci_k_fail(k, ci_stop_status(stop), "the run %s", ci_stop_string(stop));
 }
 
 /* In the arena, a step may touch only the values that it reads and writes. */
@@ -64,9 +64,9 @@ ci_status ci_execute_go_on(ci_kernel *k) {
 static void execute_permit_value(const ci_step *step, const ci_value *value) {
   const struct ci_session *session = step->plan->session;
   if (value == NULL || (uintptr_t)value->data - (uintptr_t)session->arena >= session->arena_bytes) return;
-  const size_t room =
-      ci_plan_place_of(step->plan, value)->bytes; /* 0: between two steps that are one, nothing is made */
-  CI_PERMIT(value->data, step->joined || room == 0 ? room : value->bytes);
+  const size_t capacity =
+      ci_plan_buffer_of(step->plan, value)->bytes; /* 0: between two steps that are one, nothing is made */
+  CI_PERMIT(value->data, step->joined || capacity == 0 ? capacity : value->bytes);
 }
 
 static void execute_permit_step(const ci_step *step) {
@@ -111,11 +111,11 @@ ci_status ci_execute_frame(ci_frame *frame) {
     if (status != CI_OK) return status;
     if (makes) execute_note_made(step);
     if (watched) {
-      char room[512];
-      const ci_span name = ci_node_name(frame->plan->model, step->node, room, sizeof room);
+      char capacity[512];
+      const ci_span name = ci_node_name(frame->plan->model, step->node, capacity, sizeof capacity);
       observer.step(observer.user, name.data, name.length);
     }
-    if (ci_stop_wanted(stop)) return ci_k_fail(&step->k, ci_stop_status(stop), "the run %s", ci_stop_text(stop));
+    if (ci_stop_requested(stop)) return ci_k_fail(&step->k, ci_stop_status(stop), "the run %s", ci_stop_string(stop));
   }
   return CI_OK;
 }
@@ -124,16 +124,16 @@ ci_status ci_execute_frame(ci_frame *frame) {
 
 static void execute_bind_arena(ci_plan *plan) {
   char *base = plan->session->arena;
-  for (int32_t i = 0; i < plan->cell_count; i++) {
-    ci_cell *cell = &plan->cells[i];
-    if (cell->root != i || cell->place == CI_NONE) continue;
-    const ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
-    if (place->home == CI_HOME_ARENA) ci_plan_point(plan, cell, base + place->offset);
-    if (place->home == CI_HOME_OWNED) ci_plan_point(plan, cell, place->block);
+  for (int32_t i = 0; i < plan->plan_value_count; i++) {
+    ci_plan_value *plan_value = &plan->plan_values[i];
+    if (plan_value->root != i || plan_value->buffer == CI_NONE) continue;
+    const ci_buffer *buffer = &plan->buffers.at[ci_plan_resolve(plan, plan_value->buffer)];
+    if (buffer->home == CI_HOME_ARENA) ci_plan_point(plan, plan_value, base + buffer->offset);
+    if (buffer->home == CI_HOME_OWNED) ci_plan_point(plan, plan_value, buffer->block);
   }
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     ci_step *step = plan->all_steps.at[s];
-    if (step->scratch != CI_NONE) step->k.scratch = base + plan->places.at[step->scratch].offset;
+    if (step->scratch != CI_NONE) step->k.scratch = base + plan->buffers.at[step->scratch].offset;
   }
   for (int32_t i = 0; i < plan->output_count; i++) plan->outputs[i].lent = NULL;
   plan->bound_arena = base;
@@ -149,9 +149,9 @@ static ci_status execute_bind_variables(ci_plan *plan, ci_error *error) {
   for (size_t i = 0; i < plan->reads.count; i++)
     CI_TRY(ci_slot_check(ci_state_slot(plan->state, plan->reads.at[i].slot), error));
   for (size_t i = 0; i < plan->bound_reads.count; i++) {
-    ci_cell *cell = &plan->cells[plan->bound_reads.at[i]];
-    const ci_slot *slot = ci_state_slot(plan->state, plan->places.at[cell->place].slot);
-    ci_plan_point(plan, cell, slot->value.data);
+    ci_plan_value *plan_value = &plan->plan_values[plan->bound_reads.at[i]];
+    const ci_slot *slot = ci_state_slot(plan->state, plan->buffers.at[plan_value->buffer].slot);
+    ci_plan_point(plan, plan_value, slot->value.data);
   }
   plan->bound_layout = ci_state_layout(plan->state);
   return CI_OK;

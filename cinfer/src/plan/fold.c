@@ -42,21 +42,22 @@ void ci_fold_readers(ci_compiler *c, const ci_signature_info *signature) {
 }
 
 /* Only what this attempt at this frame has made: bodies are compiled several times, and read values around them. */
-static bool fold_is_settled(const ci_compiler *c, const ci_cell *root) {
+static bool fold_is_settled(const ci_compiler *c, const ci_plan_value *root) {
   return root->settled && root->made >= c->frame_begin;
 }
 
 static bool fold_reads_settled(const ci_compiler *c, const ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
-    if (step->k.in[i] != NULL && !fold_is_settled(c, &c->plan->cells[ci_cell_of(step->k.in[i])->root])) return false;
+    if (step->k.in[i] != NULL && !fold_is_settled(c, &c->plan->plan_values[ci_plan_value_of(step->k.in[i])->root]))
+      return false;
   }
   return true;
 }
 
-static void fold_drop(ci_plan *plan, ci_cell *root) {
-  ci_place *place = root->place == CI_NONE ? NULL : &plan->places.at[root->place];
-  if (!root->settled || root->readers != 0 || place == NULL || place->block == NULL) return;
-  ci_place_release_fixed(plan, place);
+static void fold_drop(ci_plan *plan, ci_plan_value *root) {
+  ci_buffer *buffer = root->buffer == CI_NONE ? NULL : &plan->buffers.at[root->buffer];
+  if (!root->settled || root->readers != 0 || buffer == NULL || buffer->block == NULL) return;
+  ci_buffer_release_fixed(plan, buffer);
   root->value.data = NULL;
 }
 
@@ -64,21 +65,21 @@ void ci_fold_note(ci_compiler *c, ci_step *step, bool done) {
   ci_plan *plan = c->plan;
   const bool settled = done && !ci_step_is(step, CI_OP_STATEFUL) && fold_reads_settled(c, step);
   for (int o = 0; o < step->k.n_out; o++) {
-    ci_cell *cell = ci_cell_of(step->k.out[o]), *root = &plan->cells[cell->root];
+    ci_plan_value *plan_value = ci_plan_value_of(step->k.out[o]), *root = &plan->plan_values[plan_value->root];
     const int32_t edge = step->node->outputs + o;
     const int32_t readers = c->fed[edge] ? 0 : c->readers[edge];
-    if (root != cell) root->readers += readers;
-    else cell->readers = readers;
-    if (root == cell) cell->settled = settled && plan->places.at[cell->place].home == CI_HOME_FIXED;
+    if (root != plan_value) root->readers += readers;
+    else plan_value->readers = readers;
+    if (root == plan_value) plan_value->settled = settled && plan->buffers.at[plan_value->buffer].home == CI_HOME_FIXED;
   }
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL) continue;
-    ci_cell *root = &plan->cells[ci_cell_of(step->k.in[i])->root];
+    ci_plan_value *root = &plan->plan_values[ci_plan_value_of(step->k.in[i])->root];
     if (settled) root->readers--;
-    else root->settled = root->settled && root->place != CI_NONE && plan->places.at[root->place].block == NULL;
+    else root->settled = root->settled && root->buffer != CI_NONE && plan->buffers.at[root->buffer].block == NULL;
     fold_drop(plan, root);
   }
-  for (int o = 0; o < step->k.n_out; o++) fold_drop(plan, &plan->cells[ci_cell_of(step->k.out[o])->root]);
+  for (int o = 0; o < step->k.n_out; o++) fold_drop(plan, &plan->plan_values[ci_plan_value_of(step->k.out[o])->root]);
 }
 
 /* ---- computing ---- */
@@ -140,26 +141,27 @@ bool ci_fold_again(ci_compiler *c, ci_step *step) { return fold_can(c, step) && 
 
 static bool fold_memory(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) {
-    ci_cell *cell = ci_cell_of(step->k.out[o]);
-    const int32_t place = ci_plan_place(c->plan, CI_HOME_FIXED, 0);
-    if (place == CI_NONE) return false;
-    ci_plan_own(c->plan, cell, place);
-    if (!ci_place_take_fixed(c->plan, &c->plan->places.at[place], cell->value.bytes, &cell->value.data)) return false;
+    ci_plan_value *plan_value = ci_plan_value_of(step->k.out[o]);
+    const int32_t buffer = ci_plan_buffer(c->plan, CI_HOME_FIXED, 0);
+    if (buffer == CI_NONE) return false;
+    ci_plan_own(c->plan, plan_value, buffer);
+    if (!ci_buffer_take_fixed(c->plan, &c->plan->buffers.at[buffer], plan_value->value.bytes, &plan_value->value.data))
+      return false;
   }
   return true;
 }
 
 bool ci_fold(ci_compiler *c, ci_step *step) {
   if (!fold_can(c, step)) return false;
-  const size_t places = c->plan->places.count;
+  const size_t buffers = c->plan->buffers.count;
   const bool whole = fold_memory(c, step) && fold_run(c, step);
   for (int o = 0; o < step->k.n_out; o++) {
-    ci_cell *cell = ci_cell_of(step->k.out[o]);
-    cell->made = step->begin;
+    ci_plan_value *plan_value = ci_plan_value_of(step->k.out[o]);
+    plan_value->made = step->begin;
     if (whole) continue;
-    cell->value.data = NULL;
-    cell->place = CI_NONE;
+    plan_value->value.data = NULL;
+    plan_value->buffer = CI_NONE;
   }
-  if (!whole) ci_plan_drop_places(c->plan, places);
+  if (!whole) ci_plan_drop_buffers(c->plan, buffers);
   return whole;
 }

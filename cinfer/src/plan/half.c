@@ -26,7 +26,7 @@ struct ci_half {
 
 static bool half_is(int32_t dtype) { return dtype == CI_FLOAT16 || dtype == CI_BFLOAT16; }
 
-bool ci_half_wanted(const ci_step *step) {
+bool ci_half_requested(const ci_step *step) {
   if (!ci_step_is(step, CI_OP_HALF)) return false;
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] != NULL && half_is(step->k.in[i]->dtype)) return true;
@@ -37,19 +37,19 @@ bool ci_half_wanted(const ci_step *step) {
 static ci_status half_make(ci_step *step) {
   ci_pool *pool = &step->plan->pool;
   const size_t ins = (size_t)step->k.n_in, outs = (size_t)step->k.n_out;
-  size_t room = ins; /* as compile.c: kernels may look at optional inputs that the node does not write */
-  if (step->node->kernel->max_in > 0 && room < (size_t)step->node->kernel->max_in)
-    room = (size_t)step->node->kernel->max_in;
+  size_t capacity = ins; /* as compile.c: kernels may look at optional inputs that the node does not write */
+  if (step->node->kernel->max_in > 0 && capacity < (size_t)step->node->kernel->max_in)
+    capacity = (size_t)step->node->kernel->max_in;
   ci_half *h = ci_pool_alloc(pool, sizeof *h);
   if (h == NULL) return ci_k_no_memory(&step->k);
   *h = (ci_half){.in = step->k.in,
                  .out = step->k.out,
-                 .wide_in = ci_pool_alloc(pool, room * sizeof *h->wide_in),
+                 .wide_in = ci_pool_alloc(pool, capacity * sizeof *h->wide_in),
                  .wide_out = ci_pool_alloc(pool, outs * sizeof *h->wide_out),
                  .ins = ci_pool_alloc(pool, ins * sizeof *h->ins),
                  .outs = ci_pool_alloc(pool, outs * sizeof *h->outs)};
   if (h->wide_in == NULL || h->wide_out == NULL || h->ins == NULL || h->outs == NULL) return ci_k_no_memory(&step->k);
-  for (size_t i = 0; i < room; i++) h->wide_in[i] = NULL;
+  for (size_t i = 0; i < capacity; i++) h->wide_in[i] = NULL;
   step->half = h;
   return CI_OK;
 }

@@ -1,12 +1,12 @@
 /* heap.c - values with separately allocated memory, within the session's memory limit. */
 #include "../session/session.h"
 
-bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
-  ci_place_release(plan, place);
+bool ci_heap_take(ci_plan *plan, ci_buffer *buffer, size_t bytes) {
+  ci_buffer_release(plan, buffer);
   void *block = ci_charge_value(plan->session, bytes) ? ci_alloc(&plan->session->values, bytes) : NULL;
   if (block == NULL) return false;
-  place->block = block;
-  place->block_bytes = bytes;
+  buffer->block = block;
+  buffer->block_bytes = bytes;
   plan->session->heap_bytes += bytes;
   return true;
 }
@@ -19,30 +19,30 @@ ci_status ci_heap_refuse(ci_kernel *k, const char *what, size_t bytes) {
                    (unsigned long long)session->limits.max_memory);
 }
 
-ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
+ci_status ci_heap_grow(ci_kernel *k, ci_buffer *buffer, size_t keep, size_t bytes) {
   ci_plan *plan = k->node->plan;
   struct ci_session *session = plan->session;
-  if (keep == 0) ci_place_release(plan, place);
+  if (keep == 0) ci_buffer_release(plan, buffer);
   if (!ci_charge_value(session, bytes)) return ci_heap_refuse(k, "a value", bytes);
   void *block = ci_alloc_uncleared(&session->values, bytes);
   if (block == NULL) return ci_k_no_memory(k);
-  if (keep > 0) memcpy(block, place->block, keep);
-  ci_place_release(plan, place);
-  place->block = block;
-  place->block_bytes = bytes;
+  if (keep > 0) memcpy(block, buffer->block, keep);
+  ci_buffer_release(plan, buffer);
+  buffer->block = block;
+  buffer->block_bytes = bytes;
   session->heap_bytes += bytes;
   return CI_OK;
 }
 
 ci_status ci_heap_value(ci_kernel *k, ci_value *value) {
-  ci_place *place = ci_plan_place_of(k->node->plan, value);
-  CI_TRY(ci_heap_grow(k, place, 0, value->bytes));
-  value->data = place->block;
+  ci_buffer *buffer = ci_plan_buffer_of(k->node->plan, value);
+  CI_TRY(ci_heap_grow(k, buffer, 0, value->bytes));
+  value->data = buffer->block;
   return CI_OK;
 }
 
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from) {
-  if (ci_plan_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
+  if (ci_plan_buffer_of(k->node->plan, to)->home == CI_HOME_HEAP) {
     *to = *from;
     CI_TRY(ci_heap_value(k, to));
   }
@@ -52,6 +52,6 @@ ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from) {
 
 void ci_heap_release_frame(ci_frame *frame) {
   if (!frame->has_heap) return;
-  for (int32_t p = frame->places_begin; p < frame->places_end; p++)
-    ci_place_release(frame->plan, &frame->plan->places.at[p]);
+  for (int32_t p = frame->buffers_begin; p < frame->buffers_end; p++)
+    ci_buffer_release(frame->plan, &frame->plan->buffers.at[p]);
 }

@@ -9,25 +9,25 @@ static ci_status layout_failed(ci_plan *plan) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }
 
-static ci_place *layout_place(ci_plan *plan, const ci_cell *root) {
-  return &plan->places.at[ci_plan_resolve(plan, root->place)];
+static ci_buffer *layout_buffer(ci_plan *plan, const ci_plan_value *root) {
+  return &plan->buffers.at[ci_plan_resolve(plan, root->buffer)];
 }
 
 static void layout_chain(ci_plan *plan) {
-  for (int32_t i = plan->cell_count - 1; i >= 0; i--) {
-    ci_cell *cell = &plan->cells[i];
-    if (cell->root == i) continue;
-    cell->next = plan->cells[cell->root].next;
-    plan->cells[cell->root].next = i;
+  for (int32_t i = plan->plan_value_count - 1; i >= 0; i--) {
+    ci_plan_value *plan_value = &plan->plan_values[i];
+    if (plan_value->root == i) continue;
+    plan_value->next = plan->plan_values[plan_value->root].next;
+    plan->plan_values[plan_value->root].next = i;
   }
 }
 
 /* A variable's reader shows the state's buffer unless a step assigns the variable before the value's last reader. */
 static void layout_reader(ci_plan *plan, ci_step *step, int32_t assigned) {
   if (!ci_step_is(step, CI_OP_READS_VARIABLE) || step->dynamic || step->k.n_out == 0) return;
-  const ci_cell *cell = ci_cell_of(step->k.out[0]);
-  step->copies = assigned > 0 && assigned < cell->last_read;
-  if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
+  const ci_plan_value *plan_value = ci_plan_value_of(step->k.out[0]);
+  step->copies = assigned > 0 && assigned < plan_value->last_read;
+  if (step->copies) plan->buffers.at[plan_value->buffer].home = CI_HOME_ARENA;
 }
 
 /* From the last step to the first, so that each knows the next Assign of its variable. */
@@ -43,8 +43,8 @@ static void layout_variables(ci_compiler *c) {
     layout_reader(plan, step, known->next);
     if (known->next == 0) continue;
     const bool always = step->k.n_out == 0 || step->dynamic || step->copies;
-    const int32_t until = always ? CI_END : plan->cells[ci_cell_of(step->k.out[0])->root].last_read;
-    if (known->wanted < until) known->wanted = until;
+    const int32_t until = always ? CI_END : plan->plan_values[ci_plan_value_of(step->k.out[0])->root].last_read;
+    if (known->requested < until) known->requested = until;
   }
 }
 
@@ -59,10 +59,10 @@ static bool layout_joins(const ci_step *step) {
 /* The next step must be the only reader of the step's output. */
 static bool layout_may_join(const ci_plan *plan, const ci_step *step, const ci_step *next) {
   if (step->k.join == NULL || step->joined || !layout_joins(step) || !layout_joins(next)) return false;
-  const ci_cell *made = ci_cell_of(step->k.out[0]);
+  const ci_plan_value *made = ci_plan_value_of(step->k.out[0]);
   bool alone = next->k.in[0] == &made->value && made->last_read == next->begin;
   for (int i = 1; alone && i < next->k.n_in; i++)
-    alone = next->k.in[i] == NULL || &plan->cells[ci_cell_of(next->k.in[i])->root] != made;
+    alone = next->k.in[i] == NULL || &plan->plan_values[ci_plan_value_of(next->k.in[i])->root] != made;
   return alone;
 }
 
@@ -72,11 +72,11 @@ static void layout_joined(ci_plan *plan) {
     ci_step *step = plan->root.steps.at[s - 1], *next = plan->root.steps.at[s];
     const size_t bytes = layout_may_join(plan, step, next) ? step->k.join(&step->k, &next->k) : 0;
     if (bytes == 0) continue;
-    ci_cell *made = ci_cell_of(step->k.out[0]), *wanted = ci_cell_of(next->k.out[0]);
-    plan->places.at[made->place].bytes = 0;
-    plan->places.at[wanted->place].bytes = bytes;
-    wanted->made = step->begin;
-    if (next->scratch != CI_NONE) plan->places.at[next->scratch].first = step->begin;
+    ci_plan_value *made = ci_plan_value_of(step->k.out[0]), *requested = ci_plan_value_of(next->k.out[0]);
+    plan->buffers.at[made->buffer].bytes = 0;
+    plan->buffers.at[requested->buffer].bytes = bytes;
+    requested->made = step->begin;
+    if (next->scratch != CI_NONE) plan->buffers.at[next->scratch].first = step->begin;
     next->run = ci_run_nothing;
     step->joins = next;
     next->joined = true;
@@ -87,7 +87,7 @@ static void layout_joined(ci_plan *plan) {
 
 /* Chains the offers of each output; the first of each is in c->sorted. */
 static bool layout_offered(ci_compiler *c) {
-  const size_t count = (size_t)c->plan->cell_count;
+  const size_t count = (size_t)c->plan->plan_value_count;
   if (!CI_LIST_GROW_BY(c->allocator, &c->sorted, count)) return false;
   for (size_t i = 0; i < count; i++) c->sorted.at[i] = CI_NONE;
   for (size_t i = 0; i < c->offers.count; i++) {
@@ -105,9 +105,10 @@ static bool layout_offers(const ci_compiler *c, int32_t output, int32_t slot) {
   for (int32_t i = c->sorted.at[output]; i != CI_NONE; i = c->offers.at[i].next) {
     const ci_offer *offer = &c->offers.at[i];
     if (offer->alone) continue;
-    const ci_cell *input = &plan->cells[plan->cells[offer->input].root];
-    const ci_place *place = &plan->places.at[input->place];
-    if (place->home == CI_HOME_VARIABLE && place->slot == slot && input->value.bytes == plan->cells[output].value.bytes)
+    const ci_plan_value *input = &plan->plan_values[plan->plan_values[offer->input].root];
+    const ci_buffer *buffer = &plan->buffers.at[input->buffer];
+    if (buffer->home == CI_HOME_VARIABLE && buffer->slot == slot &&
+        input->value.bytes == plan->plan_values[output].value.bytes)
       return true;
   }
   return false;
@@ -116,15 +117,15 @@ static bool layout_offers(const ci_compiler *c, int32_t output, int32_t slot) {
 /* Whether the value of an Assign can be made where the variable's old one is by the step before it. */
 static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci_step *assign) {
   const ci_plan *plan = c->plan;
-  const int32_t index = ci_cell_of(assign->k.in[0])->root;
-  const ci_cell *cell = &plan->cells[index];
+  const int32_t index = ci_plan_value_of(assign->k.in[0])->root;
+  const ci_plan_value *plan_value = &plan->plan_values[index];
   const ci_slot_plan *known = &c->slots[assign->slot];
-  if (maker == NULL || cell->made != maker->begin || cell->last_read != assign->begin) return false;
-  const ci_place *place = &plan->places.at[cell->place];
-  const bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE &&
-                    (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
+  if (maker == NULL || plan_value->made != maker->begin || plan_value->last_read != assign->begin) return false;
+  const ci_buffer *buffer = &plan->buffers.at[plan_value->buffer];
+  const bool fits = buffer->home == CI_HOME_ARENA && buffer->same_as == CI_NONE &&
+                    (plan_value->value.dtype == CI_FLOAT || plan_value->value.dtype == CI_DOUBLE);
   /* The old value has no reader after the maker, and the variable is assigned nowhere else. */
-  const bool last = known->assigns == 1 && known->wanted <= maker->begin;
+  const bool last = known->assigns == 1 && known->requested <= maker->begin;
   return fits && last && layout_offers(c, index, assign->slot);
 }
 
@@ -141,11 +142,11 @@ static ci_status layout_assigned(ci_compiler *c) {
       continue;
     }
     if (assign->dynamic || !layout_may_make(c, maker, assign)) continue;
-    const ci_cell *cell = &plan->cells[ci_cell_of(assign->k.in[0])->root];
+    const ci_plan_value *plan_value = &plan->plan_values[ci_plan_value_of(assign->k.in[0])->root];
     if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return layout_failed(plan);
-    plan->bound_reads.at[plan->bound_reads.count++] = ci_cell_index(plan, cell);
-    plan->places.at[cell->place].home = CI_HOME_VARIABLE;
-    plan->places.at[cell->place].slot = assign->slot;
+    plan->bound_reads.at[plan->bound_reads.count++] = ci_plan_value_index(plan, plan_value);
+    plan->buffers.at[plan_value->buffer].home = CI_HOME_VARIABLE;
+    plan->buffers.at[plan_value->buffer].slot = assign->slot;
     assign->next_made = maker->makes;
     maker->makes = assign;
     maker->plan->makes = true;
@@ -154,15 +155,15 @@ static ci_status layout_assigned(ci_compiler *c) {
 }
 
 /* A result that an iteration hands on may not use the buffer of another formal input: the copies would overlap. */
-static bool layout_meets(const ci_place *given, const ci_place *wanted) {
-  return given->carried != CI_NONE && wanted->result != CI_NONE && wanted->result != given->carried;
+static bool layout_meets(const ci_buffer *given, const ci_buffer *requested) {
+  return given->carried != CI_NONE && requested->result != CI_NONE && requested->result != given->carried;
 }
 
 static void layout_results(ci_plan *plan) {
-  for (int32_t i = 0; i < plan->cell_count; i++) {
-    const ci_cell *cell = &plan->cells[i];
-    if (cell->root == i && cell->place != CI_NONE && cell->result != CI_NONE)
-      layout_place(plan, cell)->result = cell->result;
+  for (int32_t i = 0; i < plan->plan_value_count; i++) {
+    const ci_plan_value *plan_value = &plan->plan_values[i];
+    if (plan_value->root == i && plan_value->buffer != CI_NONE && plan_value->result != CI_NONE)
+      layout_buffer(plan, plan_value)->result = plan_value->result;
   }
 }
 
@@ -170,30 +171,31 @@ static void layout_in_place(ci_compiler *c) {
   ci_plan *plan = c->plan;
   for (size_t i = 0; i < c->offers.count; i++) {
     const ci_offer *offer = &c->offers.at[i];
-    const ci_cell *output = &plan->cells[offer->output];
-    ci_cell *input = &plan->cells[plan->cells[offer->input].root];
-    int32_t to = ci_plan_resolve(plan, output->place), from = ci_plan_resolve(plan, input->place);
-    ci_place *wanted = &plan->places.at[to], *given = &plan->places.at[from];
-    bool fits = to != from && to == output->place && wanted->home == CI_HOME_ARENA && given->home == CI_HOME_ARENA &&
-                wanted->bytes == given->bytes && input->last_read == offer->position && !input->taken;
-    if (!fits || layout_meets(given, wanted)) continue;
+    const ci_plan_value *output = &plan->plan_values[offer->output];
+    ci_plan_value *input = &plan->plan_values[plan->plan_values[offer->input].root];
+    int32_t to = ci_plan_resolve(plan, output->buffer), from = ci_plan_resolve(plan, input->buffer);
+    ci_buffer *requested = &plan->buffers.at[to], *given = &plan->buffers.at[from];
+    bool fits = to != from && to == output->buffer && requested->home == CI_HOME_ARENA &&
+                given->home == CI_HOME_ARENA && requested->bytes == given->bytes &&
+                input->last_read == offer->position && !input->taken;
+    if (!fits || layout_meets(given, requested)) continue;
     input->taken = true;
-    wanted->same_as = from;
-    if (given->first > wanted->first) given->first = wanted->first;
-    if (given->last < wanted->last) given->last = wanted->last;
-    if (given->carried == CI_NONE) given->carried = wanted->carried;
-    if (given->result == CI_NONE) given->result = wanted->result;
+    requested->same_as = from;
+    if (given->first > requested->first) given->first = requested->first;
+    if (given->last < requested->last) given->last = requested->last;
+    if (given->carried == CI_NONE) given->carried = requested->carried;
+    if (given->result == CI_NONE) given->result = requested->result;
   }
 }
 
 static void layout_spans(ci_plan *plan) {
-  for (int32_t i = 0; i < plan->cell_count; i++) {
-    const ci_cell *cell = &plan->cells[i];
-    if (cell->root != i || cell->place == CI_NONE) continue;
-    ci_place *place = layout_place(plan, cell);
-    int32_t last = cell->last_read > cell->made ? cell->last_read : cell->made;
-    if (place->first > cell->made) place->first = cell->made;
-    if (place->last < last) place->last = last;
+  for (int32_t i = 0; i < plan->plan_value_count; i++) {
+    const ci_plan_value *plan_value = &plan->plan_values[i];
+    if (plan_value->root != i || plan_value->buffer == CI_NONE) continue;
+    ci_buffer *buffer = layout_buffer(plan, plan_value);
+    int32_t last = plan_value->last_read > plan_value->made ? plan_value->last_read : plan_value->made;
+    if (buffer->first > plan_value->made) buffer->first = plan_value->made;
+    if (buffer->last < last) buffer->last = last;
   }
 }
 
@@ -221,7 +223,7 @@ typedef enum layout_order { LAYOUT_BY_FIRST, LAYOUT_BY_LAST, LAYOUT_BY_BYTES } l
 
 /* Without branches: many are compared. */
 static bool layout_before(const ci_plan *plan, int32_t a, int32_t b, layout_order order) {
-  const ci_place *x = &plan->places.at[a], *y = &plan->places.at[b];
+  const ci_buffer *x = &plan->buffers.at[a], *y = &plan->buffers.at[b];
   const int32_t left[] = {x->first, x->last, 0}, right[] = {y->first, y->last, 0};
   const bool alike = left[order] == right[order], lower = (a < b) != (order == LAYOUT_BY_BYTES);
   /* By bytes, of equal ones the later gets the lower offset: smaller ones follow it. */
@@ -257,8 +259,8 @@ static void layout_sort(const layout_arena *arena, int32_t *at, layout_order ord
   }
 }
 
-static size_t layout_bytes(const ci_place *place) {
-  return place->bytes == 0 ? 64 : ci_round_up(place->bytes + CI_RED_ZONE, 64);
+static size_t layout_bytes(const ci_buffer *buffer) {
+  return buffer->bytes == 0 ? 64 : ci_round_up(buffer->bytes + CI_RED_ZONE, 64);
 }
 
 /* A dense layout is worth work in proportion to the file: few bytes can declare many buffers. */
@@ -274,33 +276,33 @@ static void layout_look_at_gaps(layout_arena *arena) {
 }
 
 /* The smallest gap that is large enough, else the end. */
-static bool layout_take(layout_arena *arena, ci_place *place) {
-  size_t wanted = layout_bytes(place), least = SIZE_MAX;
+static bool layout_take(layout_arena *arena, ci_buffer *buffer) {
+  size_t requested = layout_bytes(buffer), least = SIZE_MAX;
   int32_t best = CI_NONE;
   layout_look_at_gaps(arena);
   for (int32_t i = 0; i < arena->gap_count; i++) {
     const size_t bytes = arena->gaps[i].bytes;
-    if ((bytes >= wanted) & (bytes < least)) {
+    if ((bytes >= requested) & (bytes < least)) {
       best = i;
       least = bytes;
     }
   }
   if (best == CI_NONE) {
-    place->offset = arena->end;
-    return ci_add_size(arena->end, wanted, &arena->end);
+    buffer->offset = arena->end;
+    return ci_add_size(arena->end, requested, &arena->end);
   }
   ci_gap *gap = &arena->gaps[best];
-  place->offset = gap->offset;
-  gap->offset += wanted;
-  gap->bytes -= wanted;
+  buffer->offset = gap->offset;
+  gap->offset += requested;
+  gap->bytes -= requested;
   if (gap->bytes > 0) return true;
   memmove(gap, gap + 1, (size_t)(arena->gap_count - best - 1) * sizeof *gap);
   arena->gap_count--;
   return true;
 }
 
-static void layout_give(layout_arena *arena, const ci_place *place) {
-  const ci_gap freed = {place->offset, layout_bytes(place)};
+static void layout_give(layout_arena *arena, const ci_buffer *buffer) {
+  const ci_gap freed = {buffer->offset, layout_bytes(buffer)};
   int32_t i = 0;
   layout_look_at_gaps(arena);
   while (i < arena->gap_count && arena->gaps[i].offset < freed.offset) i++;
@@ -324,11 +326,11 @@ static bool layout_offsets(layout_arena *arena) {
   ci_plan *plan = arena->plan;
   int32_t ended = 0;
   for (int32_t i = 0; i < arena->count; i++) {
-    ci_place *place = &plan->places.at[arena->by_first[i]];
-    if (ci_stop_wanted(&plan->session->stop)) return false;
-    while (plan->places.at[arena->by_last[ended]].last < place->first) /* it ends after its own start */
-      layout_give(arena, &plan->places.at[arena->by_last[ended++]]);
-    if (!layout_take(arena, place)) return false;
+    ci_buffer *buffer = &plan->buffers.at[arena->by_first[i]];
+    if (ci_stop_requested(&plan->session->stop)) return false;
+    while (plan->buffers.at[arena->by_last[ended]].last < buffer->first) /* it ends after its own start */
+      layout_give(arena, &plan->buffers.at[arena->by_last[ended++]]);
+    if (!layout_take(arena, buffer)) return false;
   }
   plan->arena_bytes = arena->end;
   return true;
@@ -340,10 +342,10 @@ static size_t layout_least(const layout_arena *arena) {
   size_t now = 0, most = 0;
   int32_t ended = 0;
   for (int32_t i = 0; i < arena->count; i++) {
-    const ci_place *place = &plan->places.at[arena->by_first[i]];
-    while (plan->places.at[arena->by_last[ended]].last < place->first)
-      now -= layout_bytes(&plan->places.at[arena->by_last[ended++]]);
-    now += layout_bytes(place);
+    const ci_buffer *buffer = &plan->buffers.at[arena->by_first[i]];
+    while (plan->buffers.at[arena->by_last[ended]].last < buffer->first)
+      now -= layout_bytes(&plan->buffers.at[arena->by_last[ended++]]);
+    now += layout_bytes(buffer);
     if (now > most) most = now;
   }
   return most;
@@ -356,13 +358,13 @@ static bool layout_may_be_denser(layout_arena *arena) {
 }
 
 /* The lowest offset at which a buffer overlaps none of those that have one; `placed` is sorted by offset. */
-static size_t layout_lowest(const ci_plan *plan, const int32_t *placed, int32_t count, const ci_place *place) {
-  const size_t wanted = layout_bytes(place);
+static size_t layout_lowest(const ci_plan *plan, const int32_t *placed, int32_t count, const ci_buffer *buffer) {
+  const size_t requested = layout_bytes(buffer);
   size_t low = 0;
   for (int32_t i = 0; i < count; i++) { /* few branches: this runs for each pair of buffers */
-    const ci_place *other = &plan->places.at[placed[i]];
-    const bool together = (other->last >= place->first) & (other->first <= place->last);
-    if (together & (other->offset >= low) & (other->offset - low >= wanted)) break;
+    const ci_buffer *other = &plan->buffers.at[placed[i]];
+    const bool together = (other->last >= buffer->first) & (other->first <= buffer->last);
+    if (together & (other->offset >= low) & (other->offset - low >= requested)) break;
     const size_t behind = (size_t)together * (other->offset + layout_bytes(other));
     low = behind > low ? behind : low;
   }
@@ -374,7 +376,7 @@ static int32_t layout_rank(const ci_plan *plan, const int32_t *placed, int32_t c
   int32_t low = 0, high = count;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    if (plan->places.at[placed[middle]].offset <= offset) low = middle + 1;
+    if (plan->buffers.at[placed[middle]].offset <= offset) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -387,41 +389,41 @@ static void layout_denser(layout_arena *arena) {
   size_t end = 0;
   bool better = true;
   for (int32_t i = 0; i < arena->count; i++) {
-    ci_place *place = &plan->places.at[order[i]];
-    place->first_offset = place->offset;
+    ci_buffer *buffer = &plan->buffers.at[order[i]];
+    buffer->first_offset = buffer->offset;
   }
   layout_sort(arena, order, LAYOUT_BY_BYTES);
   for (int32_t i = 0; i < arena->count && better; i++) {
-    ci_place *place = &plan->places.at[order[i]];
-    place->offset = layout_lowest(plan, placed, i, place);
-    better = place->offset < plan->arena_bytes - layout_bytes(place); /* no sum may exceed the address space */
-    const int32_t at = layout_rank(plan, placed, i, place->offset);
+    ci_buffer *buffer = &plan->buffers.at[order[i]];
+    buffer->offset = layout_lowest(plan, placed, i, buffer);
+    better = buffer->offset < plan->arena_bytes - layout_bytes(buffer); /* no sum may exceed the address space */
+    const int32_t at = layout_rank(plan, placed, i, buffer->offset);
     memmove(&placed[at + 1], &placed[at], (size_t)(i - at) * sizeof *placed);
     placed[at] = order[i];
-    if (place->offset + layout_bytes(place) > end) end = place->offset + layout_bytes(place);
+    if (buffer->offset + layout_bytes(buffer) > end) end = buffer->offset + layout_bytes(buffer);
   }
   for (int32_t i = 0; i < arena->count && !better; i++) {
-    ci_place *place = &plan->places.at[order[i]];
-    place->offset = place->first_offset;
+    ci_buffer *buffer = &plan->buffers.at[order[i]];
+    buffer->offset = buffer->first_offset;
   }
   if (better) plan->arena_bytes = end;
 }
 
-static bool layout_in_arena(const ci_place *place) {
-  return place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->last != CI_NONE;
+static bool layout_in_arena(const ci_buffer *buffer) {
+  return buffer->home == CI_HOME_ARENA && buffer->same_as == CI_NONE && buffer->last != CI_NONE;
 }
 
 ci_status ci_layout_offsets(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
-  const size_t count = plan->places.count, gaps = count < LAYOUT_MOST_GAPS ? count + 1 : LAYOUT_MOST_GAPS;
+  const size_t count = plan->buffers.count, gaps = count < LAYOUT_MOST_GAPS ? count + 1 : LAYOUT_MOST_GAPS;
   layout_arena arena = {.plan = plan, .turns = LAYOUT_TURNS + LAYOUT_TURNS_EACH * (uint64_t)c->model->file.length};
   bool whole = CI_LIST_GROW_BY(c->allocator, &c->sorted, 3 * count) && CI_LIST_GROW_BY(c->allocator, &c->gaps, gaps);
   arena.by_first = c->sorted.at;
   arena.by_last = whole && count > 0 ? c->sorted.at + count : NULL;
   arena.merged = whole && count > 0 ? c->sorted.at + 2 * count : NULL;
   arena.gaps = c->gaps.at;
-  for (size_t i = 0; whole && i < plan->places.count; i++) {
-    if (layout_in_arena(&plan->places.at[i]))
+  for (size_t i = 0; whole && i < plan->buffers.count; i++) {
+    if (layout_in_arena(&plan->buffers.at[i]))
       arena.by_first[arena.count] = arena.by_last[arena.count] = (int32_t)i, arena.count++;
   }
   if (whole) {
@@ -432,8 +434,8 @@ ci_status ci_layout_offsets(ci_plan *plan) {
   }
   if (!whole) return layout_failed(plan);
   for (int32_t i = 0; i < arena.count; i++) {
-    ci_place *place = &plan->places.at[arena.by_first[i]];
-    place->room = layout_bytes(place) - CI_RED_ZONE;
+    ci_buffer *buffer = &plan->buffers.at[arena.by_first[i]];
+    buffer->capacity = layout_bytes(buffer) - CI_RED_ZONE;
   }
   if (ci_charge_arena(plan->session, plan->arena_bytes)) return CI_OK;
   return ci_fail(c->error, CI_RESOURCE_EXHAUSTED,
@@ -446,15 +448,17 @@ ci_status ci_layout_offsets(ci_plan *plan) {
 /* Who reads one last gives it back; at the end of a frame the frame does. */
 static void layout_frees(ci_compiler *c) {
   ci_plan *plan = c->plan;
-  for (int32_t i = 0; i < plan->cell_count; i++) {
-    const ci_cell *cell = &plan->cells[i];
-    if (cell->root != i || cell->place == CI_NONE || plan->places.at[cell->place].home != CI_HOME_HEAP) continue;
-    int32_t last = cell->last_read > cell->made ? cell->last_read : cell->made;
+  for (int32_t i = 0; i < plan->plan_value_count; i++) {
+    const ci_plan_value *plan_value = &plan->plan_values[i];
+    if (plan_value->root != i || plan_value->buffer == CI_NONE ||
+        plan->buffers.at[plan_value->buffer].home != CI_HOME_HEAP)
+      continue;
+    int32_t last = plan_value->last_read > plan_value->made ? plan_value->last_read : plan_value->made;
     if ((size_t)last >= c->step_at.count) continue;
     ci_step *step = c->step_at.at[last];
-    if (step == NULL || plan->places.at[cell->place].carried != CI_NONE) continue;
-    plan->places.at[cell->place].next_freed = step->freed;
-    step->freed = cell->place;
+    if (step == NULL || plan->buffers.at[plan_value->buffer].carried != CI_NONE) continue;
+    plan->buffers.at[plan_value->buffer].next_freed = step->freed;
+    step->freed = plan_value->buffer;
     if (!step->dynamic) step->run = ci_execute_freeing_step;
   }
 }

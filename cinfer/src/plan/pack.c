@@ -122,10 +122,10 @@ void ci_pack_free(ci_model *model) {
 
 static struct ci_packed *pack_make(ci_model *model, const struct ci_packed *key) {
   if (key->bytes > PTRDIFF_MAX) return NULL;
-  const size_t room = ci_round_up(key->bytes + CI_RED_ZONE, 64);
-  struct ci_packed *made = pack_take(model, room + PACK_HEADER);
+  const size_t capacity = ci_round_up(key->bytes + CI_RED_ZONE, 64);
+  struct ci_packed *made = pack_take(model, capacity + PACK_HEADER);
   if (made != NULL) *made = *key;
-  if (made != NULL) CI_FORBID((char *)made + PACK_HEADER + key->bytes, room - key->bytes);
+  if (made != NULL) CI_FORBID((char *)made + PACK_HEADER + key->bytes, capacity - key->bytes);
   return made;
 }
 
@@ -149,12 +149,12 @@ static const void *pack_add(ci_constant *constant, struct ci_packed *head, struc
 static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, float *to) {
   const float *from = constant->data;
   const int64_t *dims = constant->dims, rank = constant->rank;
-  const int64_t rows = dims[constant->panel_last ? rank - 1 : 0];
+  const int64_t rows = dims[constant->packed_tile_last ? rank - 1 : 0];
   const int64_t columns =
-      ci_shape_count(dims, constant->panel_last ? 0 : 1, (int)(constant->panel_last ? rank - 1 : rank));
+      ci_shape_count(dims, constant->packed_tile_last ? 0 : 1, (int)(constant->packed_tile_last ? rank - 1 : rank));
   for (int64_t r = 0, width; columns > 0 && r < rows; r += width, from += width * columns) {
-    width = rows - r < constant->panel ? rows - r : constant->panel;
-    if (!constant->panel_last) {
+    width = rows - r < constant->packed_tile ? rows - r : constant->packed_tile;
+    if (!constant->packed_tile_last) {
       isa->linear->transpose(to + r * columns, (ptrdiff_t)columns, from, (ptrdiff_t)width, columns, width);
       continue;
     }
@@ -164,7 +164,7 @@ static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, 
 
 const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant) {
   const struct ci_packed key = {.layout = CI_PACK_PLAIN, .bytes = constant->bytes.length};
-  if (constant->panel == 0) return constant->data;
+  if (constant->packed_tile == 0) return constant->data;
   struct ci_packed *head = atomic_load_explicit(&constant->packed, memory_order_acquire);
   const struct ci_packed *found = pack_find(head, NULL, &key);
   if (found != NULL) return pack_bytes(found);
@@ -174,9 +174,9 @@ const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant) {
   return pack_add(constant, head, made);
 }
 
-const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last) {
+const void *ci_k_packed_tiles(ci_kernel *k, int i, int64_t width, bool last) {
   const ci_constant *constant = pack_constant(k, i);
-  if (constant == NULL || constant->panel != width || constant->panel_last != last) return NULL;
+  if (constant == NULL || constant->packed_tile != width || constant->packed_tile_last != last) return NULL;
   const ci_value *value = k->in[i]; /* nodes may read the same bytes in several shapes */
   if (!ci_shape_same(constant->rank, constant->dims, value->rank, value->dims)) return NULL;
   k->reordered |= 1u << i;
@@ -188,7 +188,7 @@ static bool pack_fill(ci_model *model, const ci_constant *constant, struct ci_pa
                       ci_pack_fn fill, const void *argument) {
   ci_value plain = *value;
   void *copy = NULL;
-  if (constant->panel > 0 && value->data == constant->data) {
+  if (constant->packed_tile > 0 && value->data == constant->data) {
     size_t taken;
     if (!pack_count(&model->packs.taken, value->bytes, model->limits.max_memory, &taken)) return false;
     copy = ci_alloc_uncleared(&model->allocator, value->bytes);
@@ -220,17 +220,17 @@ const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter
   return found != NULL ? pack_bytes(found) : pack_add(constant, head, made);
 }
 
-static bool pack_in_panels(ci_plan *plan, const ci_value *value) {
+static bool pack_tiles(ci_plan *plan, const ci_value *value) {
   const ci_constant *constant = value == NULL ? NULL : ci_plan_constant(plan, value);
-  return constant != NULL && constant->panel > 0 && value->data == constant->data;
+  return constant != NULL && constant->packed_tile > 0 && value->data == constant->data;
 }
 
 /* The same value in row-major order, for kernels that do not read packed tiles. */
 ci_status ci_pack_plain(ci_plan *plan, ci_value *value) {
-  if (!plan->model->panels || !pack_in_panels(plan, value)) return CI_OK;
+  if (!plan->model->packed_tiles || !pack_tiles(plan, value)) return CI_OK;
   void *plain = (void *)(uintptr_t)ci_pack_constant_plain(plan->session->model, ci_plan_constant(plan, value));
   if (plain == NULL) return ci_needs_no_memory(plan->error);
-  plan->cells[ci_cell_of(value)->root].value.data = plain;
+  plan->plan_values[ci_plan_value_of(value)->root].value.data = plain;
   value->data = plain;
   return CI_OK;
 }

@@ -7,8 +7,8 @@
 /* The order of a packed constant. Together with the kernel's parameter, the constant and its shape it determines every
  * byte. */
 enum ci_pack_layout {
-  CI_PACK_COLUMNS, /* product.h: packed tiles of columns, or rows of all of them */
-  CI_PACK_DOTS,    /* product.h: columns contiguous along k */
+  CI_PACK_COLUMNS, /* gemm.h: packed tiles of columns, or rows of all of them */
+  CI_PACK_DOTS,    /* gemm.h: columns contiguous along k */
   CI_PACK_CONV,    /* the convolutions': their parameter distinguishes the forms */
   CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */
   CI_PACK_TREES,   /* trees.c: of all inputs of the node that is the parameter */
@@ -26,7 +26,7 @@ const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter
 
 /* In prepare: input i as the file has it, in packed tiles of `width` along its last or else its first axis; NULL: the
  * file has it in another order. */
-const void *ci_k_panels(ci_kernel *k, int i, int64_t width, bool last);
+const void *ci_k_packed_tiles(ci_kernel *k, int i, int64_t width, bool last);
 
 /* In `fill`, of a large constant: a part of it that will not be read again. */
 void ci_k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);

@@ -1,9 +1,9 @@
 /* plan.h - the structures of a plan: a signature compiled for inputs of certain shapes.
  *
  * compile.c goes through the needed nodes in order, bodies in the place of their If or Loop, and gives each a step.
- * Every step has a position on one line; from the positions layout.c sees how long each value is wanted, and gives
+ * Every step has a position on one line; from the positions layout.c sees how long each value is needed, and gives
  * them offsets in one arena. execute.c then only walks the steps. Values whose shape no input shape determines have
- * memory of their own, taken when they are made and given back after their last reader.
+ * separate memory, allocated when they are made and freed after their last reader.
  */
 #ifndef CI_PLAN_H
 #define CI_PLAN_H
@@ -20,7 +20,7 @@ typedef enum ci_home { /* where the bytes of a buffer are */
                        CI_HOME_HEAP      /* `block`, taken when the value is made */
 } ci_home;
 
-typedef struct ci_place {
+typedef struct ci_buffer {
   ci_home home;
   int32_t same_as; /* another buffer whose bytes these are (in place, or a Loop's result), or CI_NONE */
   int32_t carried; /* the plan value of the Loop's formal input whose buffer this is, or CI_NONE */
@@ -29,27 +29,27 @@ typedef struct ci_place {
   int32_t slot; /* of CI_HOME_VARIABLE: index into the state */
   int32_t constant; /* of CI_HOME_FIXED: the constant of the model whose bytes these are, or CI_NONE */
   size_t bytes, offset; /* in the arena */
-  size_t room; /* there, from its offset on */
+  size_t capacity; /* there, from its offset on */
   size_t first_offset; /* layout.c: from its first attempt */
   void *block; /* of CI_HOME_FIXED, too: the result of constant folding */
   size_t block_bytes; /* of CI_HOME_FIXED: of that result, in a block or in the plan's pool */
   int32_t next_freed; /* the next buffer that the same step frees, or CI_NONE */
   int32_t output; /* output.c: the number of the only output that uses it; negative: none, or several do */
-} ci_place;
+} ci_buffer;
 
-typedef struct ci_cell { /* a value of the plan */
+typedef struct ci_plan_value { /* a value of the plan */
   ci_value value; /* first: kernels see only this. rank -1: the shape is not known before the run */
   int32_t root; /* the plan value whose bytes these are; itself if no other */
   int32_t next; /* the next plan value with the same root, or CI_NONE */
-  int32_t place; /* of a root */
+  int32_t buffer; /* of a root */
   int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
-  int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
-  int32_t readers;       /* fold.c: of a root that is settled: how many readers are to come */
-  bool taken;            /* another value is written over it */
-  bool settled;          /* fold.c: its numbers follow from constants alone */
-  bool shape_changed;    /* dynamic_shapes.h: while the plan is fitted to other shapes */
-  bool has_batch;        /* dynamic_shapes.h: its first axis is the batch of a batched plan */
-} ci_cell;
+  int32_t result; /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
+  int32_t readers; /* fold.c: of a root that is settled: how many readers are to come */
+  bool taken; /* another value is written over it */
+  bool settled; /* fold.c: its numbers follow from constants alone */
+  bool shape_changed; /* dynamic_shapes.h: while the plan is fitted to other shapes */
+  bool has_batch; /* dynamic_shapes.h: its first axis is the batch of a batched plan */
+} ci_plan_value;
 
 typedef struct ci_plan ci_plan;
 typedef struct ci_frame ci_frame;
@@ -89,9 +89,9 @@ struct ci_frame { /* a graph's steps */
   int32_t graph;
   CI_LIST(ci_step *) steps;
   int32_t begin, end; /* positions */
-  int32_t places_begin, places_end; /* made by its steps, those of inner frames too */
+  int32_t buffers_begin, buffers_end; /* made by its steps, those of inner frames too */
   bool has_heap;
-  ci_cell **formals, **outputs;
+  ci_plan_value **formals, **outputs;
   int32_t formal_count, output_count;
 };
 
@@ -107,7 +107,7 @@ typedef struct ci_read { /* a node that may read a variable's value from before 
 } ci_read;
 
 typedef struct ci_plan_output {
-  ci_cell *cell;
+  ci_plan_value *plan_value;
   int32_t copy; /* buffer for a borrowed copy of a value in memory that is not the session's, or CI_NONE */
   bool direct; /* no other value uses its buffer: steps may write into the caller's memory */
   bool one_nan; /* the step that made it has seen to its NaN in this run */
@@ -129,57 +129,60 @@ struct ci_plan { /* first what each run reads, in few lines of the cache */
   bool has_heap;
   bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
   ci_tensor *inputs; /* the shapes it is for */
-  ci_cell **input_cells; /* NULL: no needed node reads it and it is not an output */
+  ci_plan_value **input_plan_values; /* NULL: no needed node reads it and it is not an output */
   ci_plan_output *outputs;
   const char *bound_arena; /* the arena that the plan values point into */
   uint64_t bound_layout; /* of the state */
   size_t arena_bytes;
   ci_batch batch;
   ci_error *error; /* of the call in progress; may be NULL */
-  ci_cell *cells;
+  ci_plan_value *plan_values;
   ci_frame root;
   const ci_model *model;
   ci_extent *extents; /* of inputs and outputs in this run */
-  int32_t cell_count;
-  bool fed_texts; /* an input has strings, so texts of outputs may be the caller's */
+  int32_t plan_value_count;
+  bool fed_strings; /* an input has strings, so strings of outputs may be the caller's */
   bool refits; /* may be fitted to other shapes (dynamic_shapes.h) */
   bool makes; /* a step writes values of Assigns into the variables themselves */
   ci_pool pool;
   CI_LIST(ci_step *) all_steps; /* for giving back their memory */
-  CI_LIST(ci_place) places;
-  CI_LIST(ci_watch) watches;
+  CI_LIST(ci_buffer) buffers;
+  CI_LIST(ci_watch) watchpoints;
   CI_LIST(ci_read) reads;
   CI_LIST(int32_t) bound_reads; /* root values that are a variable's buffer during the entire run */
   size_t lost; /* bytes of its pool that no step uses any more */
   struct ci_compiler *compiler; /* while compiling */
 };
 
-CI_INLINE ci_cell *ci_cell_of(const ci_value *value) { return (ci_cell *)(uintptr_t)value; }
-CI_INLINE int32_t ci_cell_index(const ci_plan *plan, const ci_cell *cell) { return (int32_t)(cell - plan->cells); }
+CI_INLINE ci_plan_value *ci_plan_value_of(const ci_value *value) { return (ci_plan_value *)(uintptr_t)value; }
+CI_INLINE int32_t ci_plan_value_index(const ci_plan *plan, const ci_plan_value *plan_value) {
+  return (int32_t)(plan_value - plan->plan_values);
+}
 
 /* ---- plan.c ---- */
 
 /* Notes that the bytes of a plan value are read at a position. */
-void ci_plan_note_reader(ci_plan *plan, int32_t cell, int32_t position);
+void ci_plan_note_reader(ci_plan *plan, int32_t plan_value, int32_t position);
 /* Points a root value, and all values with its bytes, at data. */
-void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);
-void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* the plan value becomes a root in that buffer */
-bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone);
+void ci_plan_point(ci_plan *plan, ci_plan_value *root, void *data);
+void ci_plan_own(ci_plan *plan, ci_plan_value *plan_value,
+                 int32_t buffer); /* the plan value becomes a root in that buffer */
+bool ci_plan_offer(ci_plan *plan, ci_plan_value *output, ci_plan_value *input, int32_t position, bool alone);
 /* A new buffer of `bytes` with a home; CI_NONE: out of memory. */
-int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes);
-int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
-ci_place *ci_plan_place_of(ci_plan *plan, const ci_value *value);
+int32_t ci_plan_buffer(ci_plan *plan, ci_home home, size_t bytes);
+int32_t ci_plan_resolve(const ci_plan *plan, int32_t buffer);
+ci_buffer *ci_plan_buffer_of(ci_plan *plan, const ci_value *value);
 /* The constant whose bytes a value of the plan has, or NULL. */
 ci_constant *ci_plan_constant(ci_plan *plan, const ci_value *value);
-void ci_place_release(ci_plan *plan, ci_place *place); /* of CI_HOME_HEAP: frees its memory */
+void ci_buffer_release(ci_plan *plan, ci_buffer *buffer); /* of CI_HOME_HEAP: frees its memory */
 /* Other memory for the bytes of a buffer of CI_HOME_FIXED. */
-bool ci_place_take_fixed(ci_plan *plan, ci_place *place, size_t bytes, void **data);
-void ci_place_release_fixed(ci_plan *plan, ci_place *place);
+bool ci_buffer_take_fixed(ci_plan *plan, ci_buffer *buffer, size_t bytes, void **data);
+void ci_buffer_release_fixed(ci_plan *plan, ci_buffer *buffer);
 /* Drops the buffers from `count` on, and frees what was computed for them. */
-void ci_plan_drop_places(ci_plan *plan, size_t count);
+void ci_plan_drop_buffers(ci_plan *plan, size_t count);
 /* To compile a body again, the plan drops everything after a mark. */
 typedef struct ci_plan_mark {
-  size_t places, steps, offers, bound_reads;
+  size_t buffers, steps, offers, bound_reads;
 } ci_plan_mark;
 ci_plan_mark ci_plan_mark_now(const ci_plan *plan);
 void ci_plan_forget(ci_plan *plan, ci_plan_mark mark);
@@ -190,8 +193,8 @@ void ci_plan_free(ci_plan *plan);
 
 ci_status ci_compile_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                           ci_error *error);
-/* For prepare of If and Loop. ci_compile_frame makes the frame and knows its formal inputs; their cells are to be given
- * shapes; ci_compile_frame_nodes compiles its nodes. */
+/* For prepare of If and Loop. ci_compile_frame makes the frame and knows its formal inputs; the caller gives the
+ * plan values of these their shapes; ci_compile_frame_nodes compiles its nodes. */
 ci_status ci_compile_frame(ci_kernel *k, int body, const char *attr);
 ci_status ci_compile_frame_nodes(ci_kernel *k, int body);
 bool ci_compile_is_deep(const ci_kernel *k); /* too deep to compile twice */
@@ -219,20 +222,20 @@ ci_status ci_plan_variables_uninitialized(const ci_plan *plan, const ci_node *no
 
 /* A constant's elements, row-major; NULL: there is no memory for them. */
 const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant);
-/* A constant in panels becomes row-major, for steps that do not ask for panels. */
+/* Restores a constant in packed tiles to row-major order, for steps that do not read packed tiles. */
 ci_status ci_pack_plain(ci_plan *plan, ci_value *value);
 
 /* ---- layout.c ---- */
 
 ci_status ci_layout_plan(ci_plan *plan);
-ci_status ci_layout_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
+ci_status ci_layout_offsets(ci_plan *plan); /* of buffers whose sizes and positions are known */
 
 /* ---- heap.c ---- */
 
 /* Gives a buffer separate memory, with the first `keep` bytes of the old. */
-ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
+ci_status ci_heap_grow(ci_kernel *k, ci_buffer *buffer, size_t keep, size_t bytes);
 /* The same with nothing kept; false: out of memory, or above the session's limit. */
-bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes);
+bool ci_heap_take(ci_plan *plan, ci_buffer *buffer, size_t bytes);
 /* Memory for a value whose shape is now known; the memory before is freed. */
 ci_status ci_heap_value(ci_kernel *k, ci_value *value);
 /* Makes output `to` of a step a copy of a value, in separate memory if its shape was not known. */

@@ -17,8 +17,8 @@ static bool plan_variables_is_static(const ci_slot *slot) {
 }
 
 static ci_status plan_variables_watch(ci_plan *plan, int32_t index, const ci_slot *slot) {
-  if (!CI_LIST_GROW(&plan->session->allocator, &plan->watches)) return CI_RESOURCE_EXHAUSTED;
-  ci_watch *watch = &plan->watches.at[plan->watches.count++];
+  if (!CI_LIST_GROW(&plan->session->allocator, &plan->watchpoints)) return CI_RESOURCE_EXHAUSTED;
+  ci_watch *watch = &plan->watchpoints.at[plan->watchpoints.count++];
   *watch = (ci_watch){.slot = index, .rank = slot->value.rank};
   memcpy(watch->dims, slot->value.dims, sizeof watch->dims);
   return CI_OK;
@@ -61,10 +61,10 @@ ci_status ci_plan_variables_read(ci_kernel *k) {
   ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
   if (plan_variables_note_read(plan, k->node, known) != CI_OK) return ci_k_no_memory(k);
   CI_TRY(plan_variables_read_shape(k, slot, known));
-  int32_t place = ci_plan_place(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
-  if (place == CI_NONE) return ci_k_no_memory(k);
-  plan->places.at[place].slot = k->node->slot;
-  ci_plan_own(plan, ci_cell_of(k->out[0]), place);
+  int32_t buffer = ci_plan_buffer(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
+  if (buffer == CI_NONE) return ci_k_no_memory(k);
+  plan->buffers.at[buffer].slot = k->node->slot;
+  ci_plan_own(plan, ci_plan_value_of(k->out[0]), buffer);
   return CI_OK;
 }
 

@@ -17,7 +17,7 @@ static ci_status steps_check_held(ci_step *step) {
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL || !ci_holds(step->k.in[i]->dtype)) continue;
     return ci_k_fail(&step->k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
-                     step->k.in[i]->dtype == CI_SEQUENCE ? "a sequence" : "nothing");
+                     step->k.in[i]->dtype == CI_SEQUENCE ? "a sequence" : "an empty optional");
   }
   return CI_OK;
 }
@@ -47,15 +47,15 @@ static ci_status steps_check_types(ci_step *step) {
 
 /* A custom operator may request any amount; sums of sizes in an arena must not overflow. */
 static ci_status steps_check_scratch(ci_step *step) {
-  const uint64_t wanted = step->plan->session->limits.max_memory, most = PTRDIFF_MAX / 4;
-  const uint64_t limit = wanted < most ? wanted : most;
+  const uint64_t requested = step->plan->session->limits.max_memory, most = PTRDIFF_MAX / 4;
+  const uint64_t limit = requested < most ? requested : most;
   if (step->k.scratch_bytes <= limit) return CI_OK;
   return ci_k_fail(&step->k, CI_RESOURCE_EXHAUSTED, "scratch memory of %zu bytes exceeds the session's limit of %llu",
                    step->k.scratch_bytes, (unsigned long long)limit);
 }
 
 static ci_status steps_plain_inputs(ci_step *step, uint32_t except) {
-  for (int i = 0; step->plan->model->panels && i < step->k.n_in; i++) {
+  for (int i = 0; step->plan->model->packed_tiles && i < step->k.n_in; i++) {
     if (i < 32 && (except >> i & 1) != 0) continue;
     CI_TRY(ci_pack_plain(step->plan, step->k.in[i]));
   }
@@ -68,8 +68,8 @@ ci_status ci_step_prepare(ci_step *step) {
   CI_TRY(steps_check_held(step));
   CI_TRY(steps_check_types(step));
   CI_TRY(ci_kinds_check(&step->k, step->node->kernel->types));
-  CI_TRY(steps_plain_inputs(step, ci_step_is(step, CI_OP_PANELS) ? 1u << 1 : 0));
-  CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
+  CI_TRY(steps_plain_inputs(step, ci_step_is(step, CI_OP_PACKED_TILES) ? 1u << 1 : 0));
+  CI_TRY(ci_half_requested(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
   CI_TRY(steps_plain_inputs(step, step->k.reordered));
   return steps_check_scratch(step);
 }

@@ -23,8 +23,8 @@ static bool plan_cache_fits(const ci_plan *plan, int signature, const ci_tensor 
 /* Whether variables still have the shapes that the plan was made for. */
 bool ci_plan_cache_holds(const ci_plan *plan) {
   if (plan->bound_layout == ci_state_layout(plan->state)) return true;
-  for (size_t i = 0; i < plan->watches.count; i++) {
-    const ci_watch *watch = &plan->watches.at[i];
+  for (size_t i = 0; i < plan->watchpoints.count; i++) {
+    const ci_watch *watch = &plan->watchpoints.at[i];
     const ci_value *now = &ci_state_slot(plan->state, watch->slot)->value;
     if (!ci_shape_same(watch->rank, watch->dims, now->rank, now->dims)) return false;
   }

@@ -29,7 +29,7 @@ static void session_tidy(struct ci_session *session) {
   }
   for (int p = 0; session->heap_bytes > 0 && p < session->plans.count; p++) {
     ci_plan *plan = session->plans.at[p];
-    for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_place_release(plan, &plan->places.at[i]);
+    for (size_t i = 0; plan->has_heap && i < plan->buffers.count; i++) ci_buffer_release(plan, &plan->buffers.at[i]);
   }
 }
 
@@ -233,10 +233,10 @@ static ci_status session_check_outputs(const ci_session *session, int signature,
                  (int)s->output_count, count);
 }
 
-static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t given, size_t wanted, ci_error *error) {
+static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t given, size_t requested, ci_error *error) {
   const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu",
-                 s->inputs[i].key, s->name, given, wanted);
+                 s->inputs[i].key, s->name, given, requested);
 }
 
 /* The run overwrites or frees the outputs that were borrowed from the last one. */
@@ -271,7 +271,7 @@ static ci_status session_sequence_bytes(const ci_plan *plan, int32_t i, const ci
                    s->inputs[i].key, s->name, ci_dtype_name(input->dtype));
   }
   bool fits = (uint64_t)count <= SIZE_MAX && ci_mul_size((uint64_t)count, sizeof(ci_tensor), &array) &&
-              ci_sequence_room(count, bytes);
+              ci_sequence_capacity(count, bytes);
   if (!fits || input->bytes < array || (input->data == NULL && count > 0)) {
     return session_small_input(plan, i, input->data == NULL ? 0 : input->bytes, fits ? array : SIZE_MAX, error);
   }
@@ -286,32 +286,32 @@ static ci_status session_sequence_bytes(const ci_plan *plan, int32_t i, const ci
 /* A sequence or optional value is copied: its shape is not a part of the plan. */
 static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, ci_error *error) {
   const int32_t kind = plan->model->signatures.at[plan->signature].inputs[i].kind;
-  ci_cell *cell = plan->input_cells[i];
-  ci_place *place = &plan->places.at[cell->place];
+  ci_plan_value *plan_value = plan->input_plan_values[i];
+  ci_buffer *buffer = &plan->buffers.at[plan_value->buffer];
   const void *data = NULL;
   size_t bytes = 0;
   if ((kind & CI_KIND_OPTIONAL) != 0 && input->dtype == CI_NOTHING) {
-    cell->value = (ci_value){.dtype = CI_NOTHING, .rank = 1};
+    plan_value->value = (ci_value){.dtype = CI_NOTHING, .rank = 1};
   } else if ((kind & CI_KIND_SEQUENCE) != 0) {
     CI_TRY(session_sequence_bytes(plan, i, input, &bytes, error));
-    cell->value =
+    plan_value->value =
         (ci_value){.dtype = CI_SEQUENCE, .rank = 1, .dims = {(int64_t)bytes}, .count = (int64_t)bytes, .bytes = bytes};
   } else {
-    CI_TRY(session_item(plan, i, input, &cell->value, error));
-    bytes = cell->value.bytes;
-    data = cell->value.data;
+    CI_TRY(session_item(plan, i, input, &plan_value->value, error));
+    bytes = plan_value->value.bytes;
+    data = plan_value->value.data;
   }
-  if (!ci_heap_take(plan, place, bytes)) {
+  if (!ci_heap_take(plan, buffer, bytes)) {
     return ci_fail(error, CI_RESOURCE_EXHAUSTED,
                    "no memory for input '%.200s': %zu bytes, with %zu held already and a limit of %llu",
                    plan->model->signatures.at[plan->signature].inputs[i].key, bytes,
                    plan->session->arena_bytes + plan->session->heap_bytes,
                    (unsigned long long)plan->session->limits.max_memory);
   }
-  cell->value.data = place->block;
-  if (data != NULL && bytes > 0) memcpy(place->block, data, bytes);
-  if (cell->value.dtype != CI_SEQUENCE) return CI_OK;
-  ci_sequence_writer writer = ci_sequence_begin(place->block, input->dims[0]);
+  plan_value->value.data = buffer->block;
+  if (data != NULL && bytes > 0) memcpy(buffer->block, data, bytes);
+  if (plan_value->value.dtype != CI_SEQUENCE) return CI_OK;
+  ci_sequence_writer writer = ci_sequence_begin(buffer->block, input->dims[0]);
   for (int64_t e = 0; e < input->dims[0]; e++) {
     ci_value value;
     CI_TRY(ci_value_of_tensor((const ci_tensor *)input->data + e, &value, error));
@@ -323,19 +323,19 @@ static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, 
 static ci_status session_set_inputs(ci_plan *plan, const ci_tensor *inputs, ci_error *error) {
   static const uint64_t nothing = 0; /* the data of an empty input */
   for (int32_t i = 0; i < plan->input_count; i++) {
-    ci_cell *cell = plan->input_cells[i];
+    ci_plan_value *plan_value = plan->input_plan_values[i];
     void *data = inputs[i].data;
-    if (plan->has_heap && plan->places.at[cell->place].home == CI_HOME_HEAP) {
+    if (plan->has_heap && plan->buffers.at[plan_value->buffer].home == CI_HOME_HEAP) {
       CI_TRY(session_feed(plan, i, &inputs[i], error));
       continue;
     }
-    if (inputs[i].bytes < cell->value.bytes || (data == NULL && cell->value.bytes > 0)) {
-      return session_small_input(plan, i, data == NULL ? 0 : inputs[i].bytes, cell->value.bytes, error);
+    if (inputs[i].bytes < plan_value->value.bytes || (data == NULL && plan_value->value.bytes > 0)) {
+      return session_small_input(plan, i, data == NULL ? 0 : inputs[i].bytes, plan_value->value.bytes, error);
     }
     if (data == NULL) data = (void *)(uintptr_t)&nothing;
-    for (;; cell = &plan->cells[cell->next]) {
-      cell->value.data = data;
-      if (cell->next == CI_NONE) break;
+    for (;; plan_value = &plan->plan_values[plan_value->next]) {
+      plan_value->value.data = data;
+      if (plan_value->next == CI_NONE) break;
     }
   }
   return CI_OK;
@@ -353,14 +353,14 @@ static void session_tell_assigned(const ci_plan *plan, ci_error *error) {
       const char *name = ci_state_slot(plan->state, step->slot)->name;
       if ((last == NULL || strcmp(name, last) > 0) && (next == NULL || strcmp(name, next) < 0)) next = name;
     }
-    size_t room = sizeof error->message - used;
+    size_t remaining = sizeof error->message - used;
     const char *form = first ? ". Variables already assigned by this run: %s" : ", %s";
     if (first && used > 0 && error->message[used - 1] == '.') form++; /* the sentence has its end already */
-    if (next == NULL && !first && room > 1) snprintf(error->message + used, room, ".");
+    if (next == NULL && !first && remaining > 1) snprintf(error->message + used, remaining, ".");
     if (next == NULL) return;
-    int written = snprintf(error->message + used, room, form, next);
+    int written = snprintf(error->message + used, remaining, form, next);
     ci_printable(error->message + used, false);
-    if (written < 0 || (size_t)written >= room) return;
+    if (written < 0 || (size_t)written >= remaining) return;
     used += (size_t)written;
     last = next;
     first = false;
@@ -383,7 +383,7 @@ static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *o
   session->running = false;
   if (status == CI_OK) return CI_OK;
   session_tell_assigned(plan, error);
-  for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_place_release(plan, &plan->places.at[i]);
+  for (size_t i = 0; plan->has_heap && i < plan->buffers.count; i++) ci_buffer_release(plan, &plan->buffers.at[i]);
   return status;
 }
 

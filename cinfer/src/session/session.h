@@ -81,7 +81,7 @@ int ci_plan_cache_oldest(const ci_plan_cache *plans);
 int ci_plan_cache_refittable(const ci_plan_cache *plans, int signature, const ci_tensor *inputs);
 /* The results of this plan, or of none, may be borrowed from now on. */
 void ci_plan_cache_show(struct ci_session *session, ci_plan *plan);
-/* Frees the plans that no run uses and ci_reserve has not asked for; whether there were any. */
+/* Frees the plans that no run uses and ci_reserve does not need; whether there were any. */
 bool ci_plan_cache_shed(struct ci_session *session);
 void ci_plan_cache_free(struct ci_session *session);
 

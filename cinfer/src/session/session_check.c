@@ -2,8 +2,8 @@
 #include "session.h"
 
 ci_status ci_session_check_go_on(struct ci_session *session, ci_error *error) {
-  if (!ci_stop_wanted(&session->stop)) return CI_OK;
-  return ci_fail(error, ci_stop_status(&session->stop), "the call %s", ci_stop_text(&session->stop));
+  if (!ci_stop_requested(&session->stop)) return CI_OK;
+  return ci_fail(error, ci_stop_status(&session->stop), "the call %s", ci_stop_string(&session->stop));
 }
 
 ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
@@ -15,14 +15,14 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
     fits = binding->dims[d] < 0 || binding->dims[d] == input->dims[d];
   }
   if (fits) return CI_OK;
-  ci_value wanted = {.dtype = binding->dtype, .rank = binding->rank};
+  ci_value requested = {.dtype = binding->dtype, .rank = binding->rank};
   ci_value found = {.dtype = input->dtype, .rank = input->rank < 0 || input->rank > CI_MAX_RANK ? -1 : input->rank};
   char expected[200], given[200];
-  for (int32_t d = 0; d < binding->rank; d++) wanted.dims[d] = binding->dims[d];
+  for (int32_t d = 0; d < binding->rank; d++) requested.dims[d] = binding->dims[d];
   memcpy(found.dims, input->dims, sizeof found.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
                  signature->name, ci_value_describe(&found, given, sizeof given),
-                 ci_value_describe(&wanted, expected, sizeof expected));
+                 ci_value_describe(&requested, expected, sizeof expected));
 }
 
 ci_status ci_session_check_constant(struct ci_session *session, int32_t constant, ci_error *error) {

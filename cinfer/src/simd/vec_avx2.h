@@ -114,8 +114,8 @@ CI_INLINE vf v_even(vf a, vf b) {
 }
 
 CI_INLINE vf v_behind(vf a) {
-  const vf turned = _mm256_permutevar8x32_ps(a, _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6));
-  return _mm256_blend_ps(turned, _mm256_setzero_ps(), 1);
+  const vf reversed = _mm256_permutevar8x32_ps(a, _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6));
+  return _mm256_blend_ps(reversed, _mm256_setzero_ps(), 1);
 }
 
 /* Pairs, then pairs of pairs, then halves. */

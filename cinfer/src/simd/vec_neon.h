@@ -68,8 +68,8 @@ CI_INLINE float v_sum_tree(vf a) {
 #define CI_NEON_TREE(before)                                        \
   const float32x2_t low = vget_low_f32(a), high = vget_high_f32(a); \
   const float32x2_t two = vbsl_f32(before(low, high), low, high);   \
-  const float32x2_t turned = vrev64_f32(two);                       \
-  return vget_lane_f32(vbsl_f32(before(two, turned), two, turned), 0);
+  const float32x2_t reversed = vrev64_f32(two);                     \
+  return vget_lane_f32(vbsl_f32(before(two, reversed), two, reversed), 0);
 CI_INLINE float v_max_tree(vf a){CI_NEON_TREE(vcgt_f32)} CI_INLINE float v_min_tree(vf a){CI_NEON_TREE(vclt_f32)}
 #undef CI_NEON_TREE
 CI_INLINE vf v_even(vf a, vf b) {

@@ -28,10 +28,10 @@ static ci_status blobs_check(ci_state *state, ci_span name, size_t bytes, ci_err
 ci_status ci_state_set_blob(ci_state *state, const char *name, const void *data, size_t bytes, ci_error *error) {
   if (!state || !name || (!data && bytes))
     return ci_fail(error, CI_INVALID_ARGUMENT, "setting a blob needs a state, a name and its bytes");
-  const ci_span text = {name, strlen(name)};
+  const ci_span str = {name, strlen(name)};
   CI_TRY(ci_state_idle(state, error));
-  CI_TRY(blobs_check(state, text, bytes, error));
-  if (ci_resources_put(ci_state_allocator(state), ci_state_resources(state), text, CI_RESOURCE_BLOB,
+  CI_TRY(blobs_check(state, str, bytes, error));
+  if (ci_resources_put(ci_state_allocator(state), ci_state_resources(state), str, CI_RESOURCE_BLOB,
                        (ci_span){data, bytes}))
     return CI_OK;
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the blob '%.200s'", name);
@@ -49,9 +49,9 @@ ci_status ci_state_blob(const ci_state *state, const char *name, const void **da
 
 ci_status ci_state_remove_blob(ci_state *state, const char *name, ci_error *error) {
   if (!state || !name) return ci_fail(error, CI_INVALID_ARGUMENT, "removing a blob needs a state and a name");
-  const ci_span text = {name, strlen(name)};
+  const ci_span str = {name, strlen(name)};
   CI_TRY(ci_state_idle(state, error));
-  if (ci_resources_remove(ci_state_allocator(state), ci_state_resources(state), text)) return CI_OK;
+  if (ci_resources_remove(ci_state_allocator(state), ci_state_resources(state), str)) return CI_OK;
   return ci_fail(error, CI_NOT_FOUND, "the state has no blob '%.200s'", name);
 }
 

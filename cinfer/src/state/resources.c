@@ -16,7 +16,7 @@ static void resource_free(const ci_allocator *allocator, ci_resource *resource) 
 static ci_span resource_name(const ci_resource *resource) { return (ci_span){resource->name, strlen(resource->name)}; }
 
 /* The first whose name is not before this one. */
-static size_t resources_place(const ci_resources *list, ci_span name) {
+static size_t resources_index(const ci_resources *list, ci_span name) {
   size_t low = 0, high = list->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -26,13 +26,13 @@ static size_t resources_place(const ci_resources *list, ci_span name) {
   return low;
 }
 
-static bool resources_has(const ci_resources *list, size_t place, ci_span name) {
-  return place < list->count && ci_span_order(resource_name(&list->at[place]), name) == 0;
+static bool resources_has(const ci_resources *list, size_t index, ci_span name) {
+  return index < list->count && ci_span_order(resource_name(&list->at[index]), name) == 0;
 }
 
 const ci_resource *ci_resources_find(const ci_resources *list, ci_span name) {
-  size_t place = resources_place(list, name);
-  return resources_has(list, place, name) ? &list->at[place] : NULL;
+  size_t index = resources_index(list, name);
+  return resources_has(list, index, name) ? &list->at[index] : NULL;
 }
 
 ci_status ci_resources_admit(const ci_resources *list, ci_span generator, ci_error *error) {
@@ -55,23 +55,23 @@ bool ci_resources_put(const ci_allocator *allocator, ci_resources *list, ci_span
   }
   memcpy(made.name, name.data, name.length);
   if (data.length) memcpy(made.data, data.data, data.length);
-  size_t place = resources_place(list, name);
-  if (resources_has(list, place, name)) {
-    resource_free(allocator, &list->at[place]);
+  size_t index = resources_index(list, name);
+  if (resources_has(list, index, name)) {
+    resource_free(allocator, &list->at[index]);
   } else {
-    memmove(list->at + place + 1, list->at + place, (list->count - place) * sizeof *list->at);
+    memmove(list->at + index + 1, list->at + index, (list->count - index) * sizeof *list->at);
     list->count++;
   }
-  list->at[place] = made;
+  list->at[index] = made;
   return true;
 }
 
 bool ci_resources_remove(const ci_allocator *allocator, ci_resources *list, ci_span name) {
-  const size_t place = resources_place(list, name);
-  if (!resources_has(list, place, name)) return false;
-  resource_free(allocator, &list->at[place]);
+  const size_t index = resources_index(list, name);
+  if (!resources_has(list, index, name)) return false;
+  resource_free(allocator, &list->at[index]);
   list->count--;
-  memmove(list->at + place, list->at + place + 1, (list->count - place) * sizeof *list->at);
+  memmove(list->at + index, list->at + index + 1, (list->count - index) * sizeof *list->at);
   return true;
 }
 

@@ -75,8 +75,8 @@ ci_status ci_state_open(const ci_state_options *given, ci_state **state, ci_erro
 
 void ci_state_retain(ci_state *state) { atomic_fetch_add(&state->references, 1); }
 
-static void state_text_free(const ci_allocator *allocator, char *text) {
-  if (text != NULL) ci_release(allocator, text, strlen(text) + 1);
+static void state_string_free(const ci_allocator *allocator, char *str) {
+  if (str != NULL) ci_release(allocator, str, strlen(str) + 1);
 }
 
 void ci_block_free(const ci_allocator *allocator, ci_block block) {
@@ -88,14 +88,14 @@ static ci_block state_block(const ci_slot *slot) { return (ci_block){slot->value
 
 static void state_slot_free(const ci_allocator *allocator, ci_slot *slot) {
   ci_block_free(allocator, state_block(slot));
-  state_text_free(allocator, slot->slot_of);
-  state_text_free(allocator, slot->slot);
-  state_text_free(allocator, slot->name);
+  state_string_free(allocator, slot->slot_of);
+  state_string_free(allocator, slot->slot);
+  state_string_free(allocator, slot->name);
   ci_release(allocator, slot, sizeof *slot);
 }
 
 static void state_random_free(const ci_allocator *allocator, ci_random *random) {
-  state_text_free(allocator, random->name);
+  state_string_free(allocator, random->name);
   ci_release(allocator, random, sizeof *random);
 }
 
@@ -125,27 +125,27 @@ int64_t ci_state_opened(const ci_state *state) { return state->opened; }
 ci_origin *ci_state_origin(ci_state *state) { return &state->origin; }
 ci_resources *ci_state_resources(const ci_state *state) { return (ci_resources *)(uintptr_t)&state->resources; }
 
-static bool state_is(const char *name, ci_span text) { return ci_span_same((ci_span){name, strlen(name)}, text); }
+static bool state_is(const char *name, ci_span str) { return ci_span_same((ci_span){name, strlen(name)}, str); }
 
 static bool state_slot_is(const void *owner, uint32_t number, const ci_key *key) {
-  return state_is(((const ci_state *)owner)->slots.at[number]->name, key->text);
+  return state_is(((const ci_state *)owner)->slots.at[number]->name, key->str);
 }
 
 static bool state_random_is(const void *owner, uint32_t number, const ci_key *key) {
-  return state_is(((const ci_state *)owner)->randoms.at[number]->name, key->text);
+  return state_is(((const ci_state *)owner)->randoms.at[number]->name, key->str);
 }
 
 int ci_state_find(const ci_state *state, ci_span name) {
-  return (int)ci_names_find(&state->slot_names, &(ci_namer){state_slot_is, state}, &(ci_key){.text = name});
+  return (int)ci_names_find(&state->slot_names, &(ci_namer){state_slot_is, state}, &(ci_key){.str = name});
 }
 
 int ci_state_find_random(const ci_state *state, ci_span name) {
-  return (int)ci_names_find(&state->random_names, &(ci_namer){state_random_is, state}, &(ci_key){.text = name});
+  return (int)ci_names_find(&state->random_names, &(ci_namer){state_random_is, state}, &(ci_key){.str = name});
 }
 
 /* ---- declaring ---- */
 
-static char *state_text(ci_state *state, ci_span name) {
+static char *state_string(ci_state *state, ci_span name) {
   char *copy = ci_alloc(&state->allocator, name.length + 1);
   if (copy != NULL && name.length > 0) memcpy(copy, name.data, name.length);
   return copy;
@@ -154,7 +154,7 @@ static char *state_text(ci_state *state, ci_span name) {
 static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims,
                                  ci_error *error) {
   const bool same = slot->dtype == dtype && ci_shape_same(slot->rank, slot->dims, rank, dims);
-  /* A looser rule in another model is no contradiction: the value decides. */
+  /* A looser rule in another model does not contradict it: the value decides. */
   if (same || (slot->dtype == dtype && (slot->rank < 0 || rank < 0))) return CI_OK;
   bool meets = slot->dtype == dtype && slot->rank == rank;
   for (int32_t i = 0; meets && i < rank; i++) meets = slot->dims[i] == dims[i] || slot->dims[i] < 0 || dims[i] < 0;
@@ -171,7 +171,7 @@ static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t ran
 
 static bool state_enter(const ci_state *state, ci_names *names, const ci_namer *namer, const char *name,
                         size_t number) {
-  const ci_key key = {.text = {name, strlen(name)}};
+  const ci_key key = {.str = {name, strlen(name)}};
   return ci_names_add(&state->allocator, names, namer, &key, (uint32_t)number) == CI_NAMES_ADDED;
 }
 
@@ -207,13 +207,13 @@ static ci_status state_declarable(ci_span name, int32_t dtype, int32_t rank, ci_
 static ci_status state_new_slot(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims,
                                 bool ruled, int *index, ci_error *error) {
   ci_slot *slot = ci_alloc(&state->allocator, sizeof *slot);
-  char *text = state_text(state, name);
-  if (slot == NULL || text == NULL) {
+  char *str = state_string(state, name);
+  if (slot == NULL || str == NULL) {
     ci_release(&state->allocator, slot, sizeof *slot);
-    ci_release(&state->allocator, text, name.length + 1);
+    ci_release(&state->allocator, str, name.length + 1);
     return state_memory(error);
   }
-  slot->name = text;
+  slot->name = str;
   slot->dtype = dtype;
   slot->ruled = ruled;
   state_rule(slot, rank, dims);
@@ -258,17 +258,17 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
   if (!state_name_fits(name)) return ci_fail(error, CI_INVALID_ARGUMENT, "a generator has no usable name");
   CI_TRY(ci_resources_admit(&state->resources, name, error));
   ci_random *random = ci_alloc(&state->allocator, sizeof *random);
-  char *text = state_text(state, name);
-  ci_status status = random == NULL || text == NULL ? state_memory(error) : CI_OK;
+  char *str = state_string(state, name);
+  ci_status status = random == NULL || str == NULL ? state_memory(error) : CI_OK;
   if (status == CI_OK) {
-    *random = (ci_random){.name = text, .seeded = seeded, .seed_key = key};
+    *random = (ci_random){.name = str, .seeded = seeded, .seed_key = key};
     status = state_add_random(state, random, error);
   }
   if (status == CI_OK) {
     *index = (int)state->randoms.count - 1;
   } else {
     ci_release(&state->allocator, random, sizeof *random);
-    ci_release(&state->allocator, text, name.length + 1);
+    ci_release(&state->allocator, str, name.length + 1);
   }
   return status;
 }
@@ -276,8 +276,8 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
 ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, bool *made, ci_error *error) {
   ci_slot *linked = state->slots.at[index];
   *made = false;
-  if (linked->slot_of != NULL || slot_of.length == 0 || !ci_is_text(slot_of) || !ci_is_text(slot)) return CI_OK;
-  char *of = state_text(state, slot_of), *which = state_text(state, slot);
+  if (linked->slot_of != NULL || slot_of.length == 0 || !ci_is_string(slot_of) || !ci_is_string(slot)) return CI_OK;
+  char *of = state_string(state, slot_of), *which = state_string(state, slot);
   if (of != NULL && which != NULL) {
     linked->slot_of = of;
     linked->slot = which;
@@ -291,8 +291,8 @@ ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slo
 
 void ci_state_unlink(ci_state *state, int index) {
   ci_slot *linked = state->slots.at[index];
-  state_text_free(&state->allocator, linked->slot_of);
-  state_text_free(&state->allocator, linked->slot);
+  state_string_free(&state->allocator, linked->slot_of);
+  state_string_free(&state->allocator, linked->slot);
   linked->slot_of = linked->slot = NULL;
 }
 

@@ -83,7 +83,7 @@ typedef struct ci_random_change {
   ci_generator value;
 } ci_random_change;
 /* in_file.c: the values of those variables of an assignment that are in files. */
-ci_status ci_in_file_changes(ci_state *state, const ci_assignment *wanted, ci_slot_change *changes, ci_error *error);
+ci_status ci_in_file_changes(ci_state *state, const ci_assignment *requested, ci_slot_change *changes, ci_error *error);
 /* Takes a value back: the variable is uninitialised again. */
 void ci_state_empty(ci_state *state, int index);
 /* Frees the memory of a change that was not made. */

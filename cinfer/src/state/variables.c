@@ -131,33 +131,33 @@ ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator
   return variables_settle(state, before, ci_state_change(state, NULL, 0, &change, 1, error));
 }
 
-static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, ci_slot_change *slots,
+static ci_status variables_assign(ci_state *state, const ci_assignment *requested, ci_slot_change *slots,
                                   ci_random_change *randoms, ci_error *error) {
-  for (int i = 0; i < wanted->variable_count; i++) {
-    ci_tensor tensor = wanted->values[i];
-    const bool in_file = wanted->in_file != NULL && wanted->in_file[i].file >= 0;
-    if (in_file && wanted->in_file[i].file >= wanted->file_count)
-      return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d is in file %d of %d", wanted->variables[i],
-                     (int)wanted->in_file[i].file, wanted->file_count);
+  for (int i = 0; i < requested->variable_count; i++) {
+    ci_tensor tensor = requested->values[i];
+    const bool in_file = requested->in_file != NULL && requested->in_file[i].file >= 0;
+    if (in_file && requested->in_file[i].file >= requested->file_count)
+      return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d is in file %d of %d", requested->variables[i],
+                     (int)requested->in_file[i].file, requested->file_count);
     if (in_file) tensor.data = &tensor, tensor.bytes = SIZE_MAX; /* until the file is there */
-    CI_TRY(variables_change(state, wanted->variables[i], &tensor, &slots[i], error));
+    CI_TRY(variables_change(state, requested->variables[i], &tensor, &slots[i], error));
     if (in_file) continue;
-    slots[i].given = wanted->given != NULL && wanted->given[i];
+    slots[i].given = requested->given != NULL && requested->given[i];
     if (slots[i].given && slots[i].value.dtype == CI_STRING)
       return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d has strings, which are copied and cannot be given",
-                     wanted->variables[i]);
+                     requested->variables[i]);
   }
-  for (int i = 0; i < wanted->generator_count; i++) {
-    const char *name = wanted->generators[i];
+  for (int i = 0; i < requested->generator_count; i++) {
+    const char *name = requested->generators[i];
     if (name == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "generator %d has no name", i);
     CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &randoms[i].random, error));
-    randoms[i].value = wanted->places[i];
+    randoms[i].value = requested->positions[i];
   }
-  ci_status status = wanted->in_file == NULL ? CI_OK : ci_in_file_changes(state, wanted, slots, error);
+  ci_status status = requested->in_file == NULL ? CI_OK : ci_in_file_changes(state, requested, slots, error);
   if (status == CI_OK)
-    status = ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
-  for (int i = 0; status != CI_OK && wanted->in_file != NULL && i < wanted->variable_count; i++)
-    if (wanted->in_file[i].file >= 0) ci_state_change_drop(state, &slots[i]); /* the caller still owns its data */
+    status = ci_state_change(state, slots, requested->variable_count, randoms, requested->generator_count, error);
+  for (int i = 0; status != CI_OK && requested->in_file != NULL && i < requested->variable_count; i++)
+    if (requested->in_file[i].file >= 0) ci_state_change_drop(state, &slots[i]); /* the caller still owns its data */
   return status;
 }
 
@@ -170,7 +170,7 @@ ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_e
   }
   if ((assignment->variable_count > 0 && (assignment->variables == NULL || assignment->values == NULL)) ||
       (assignment->in_file != NULL && assignment->file_count > 0 && assignment->files == NULL) ||
-      (assignment->generator_count > 0 && (assignment->generators == NULL || assignment->places == NULL))) {
+      (assignment->generator_count > 0 && (assignment->generators == NULL || assignment->positions == NULL))) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment lacks a list that it counts");
   }
   CI_TRY(ci_state_idle(state, error));

@@ -9,7 +9,7 @@ enum { CPU_XSAVE = 1 << 27, CPU_YMM = 0x6, CPU_ZMM = 0xe6 }; /* the registers th
 
 static uint32_t cpu_found;
 
-static bool cpu_all(uint32_t bits, uint32_t wanted) { return (bits & wanted) == wanted; }
+static bool cpu_all(uint32_t bits, uint32_t requested) { return (bits & requested) == requested; }
 
 static void cpu_add(bool has, uint32_t feature) {
   if (has) cpu_found |= feature;

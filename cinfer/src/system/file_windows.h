@@ -15,13 +15,13 @@
 #endif
 
 typedef struct file_path { /* as the system takes it */
-  wchar_t *text; /* NULL: the conversion failed */
+  wchar_t *str; /* NULL: the conversion failed */
   size_t bytes;
   const ci_allocator *allocator;
 } file_path;
 
 static void file_path_release(file_path *path) {
-  if (path->text) ci_release(path->allocator, path->text, path->bytes);
+  if (path->str) ci_release(path->allocator, path->str, path->bytes);
 }
 
 /* `folder` is "" or ends with a separator. A byte of UTF-8 is at most one unit of UTF-16. */
@@ -32,17 +32,17 @@ static ci_status file_path_of(const ci_allocator *allocator, const char *folder,
   size_t units = 0;
   *path = (file_path){.allocator = allocator};
   if (most > INT_MAX) return ci_fail(error, CI_INVALID_ARGUMENT, "a path of %zu bytes is too long", most);
-  path->bytes = most * sizeof *path->text;
-  path->text = ci_alloc(allocator, path->bytes);
-  if (!path->text) return file_no_memory(error, name);
+  path->bytes = most * sizeof *path->str;
+  path->str = ci_alloc(allocator, path->bytes);
+  if (!path->str) return file_no_memory(error, name);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     const size_t length = strlen(parts[i]);
     const int n = length == 0 ? 0
                               : MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, parts[i], (int)length,
-                                                    path->text + units, (int)(most - units));
+                                                    path->str + units, (int)(most - units));
     if (n == 0 && length > 0) {
       file_path_release(path);
-      path->text = NULL;
+      path->str = NULL;
       return ci_fail(error, CI_INVALID_ARGUMENT, "the path '%s%s' is not UTF-8", folder, name);
     }
     units += (size_t)n;
@@ -71,7 +71,7 @@ int64_t ci_file_now(void) {
 static ci_status file_open_to_read(const file_path *path, const char *name, uint64_t max_bytes, int *handle,
                                    uint64_t *size, ci_error *error) {
   struct _stat64 about;
-  if (_wsopen_s(handle, path->text, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", name);
+  if (_wsopen_s(handle, path->str, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", name);
   if (_fstat64(*handle, &about) || about.st_size < 0 || !(about.st_mode & _S_IFREG))
     return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is not a regular file", name);
   *size = (uint64_t)about.st_size;
@@ -175,7 +175,7 @@ ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char
   file_path old, new;
   CI_TRY(file_path_in(folder, from, &old, error));
   ci_status status = file_path_in(folder, to, &new, error);
-  if (status == CI_OK && !MoveFileExW(old.text, new.text, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
+  if (status == CI_OK && !MoveFileExW(old.str, new.str, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
     status = file_fail_windows(error, "rename a new file to", to);
   file_path_release(&old);
   file_path_release(&new);
@@ -190,7 +190,7 @@ ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
 ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
   file_path path;
   CI_TRY(file_path_in(folder, name, &path, NULL));
-  ci_status status = _wunlink(path.text) ? file_fail(NULL, "remove", name) : CI_OK;
+  ci_status status = _wunlink(path.str) ? file_fail(NULL, "remove", name) : CI_OK;
   file_path_release(&path);
   return status;
 }
@@ -199,7 +199,7 @@ bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modifie
   struct _stat64 about;
   file_path path;
   if (file_path_in(folder, name, &path, NULL) != CI_OK) return false;
-  bool known = _wstat64(path.text, &about) == 0;
+  bool known = _wstat64(path.str, &about) == 0;
   if (known) *modified = (int64_t)about.st_mtime * CI_SECOND;
   if (known) *arrived = (int64_t)(about.st_ctime > about.st_mtime ? about.st_ctime : about.st_mtime) * CI_SECOND;
   file_path_release(&path);
@@ -210,7 +210,7 @@ bool ci_folder_has(const ci_folder *folder, const char *name) {
   file_path path;
   /* a file that cannot be examined may well be there */
   if (file_path_in(folder, name, &path, NULL) != CI_OK) return true;
-  const bool known = GetFileAttributesW(path.text) != INVALID_FILE_ATTRIBUTES;
+  const bool known = GetFileAttributesW(path.str) != INVALID_FILE_ATTRIBUTES;
   const DWORD reason = known ? ERROR_SUCCESS : GetLastError();
   file_path_release(&path);
   return reason != ERROR_FILE_NOT_FOUND && reason != ERROR_PATH_NOT_FOUND;
@@ -218,16 +218,16 @@ bool ci_folder_has(const ci_folder *folder, const char *name) {
 
 /* A name that is not Unicode was not written by the library: it is not visited. */
 static bool file_visit(ci_folder_visit visit, void *argument, const wchar_t *name) {
-  char text[3 * MAX_PATH + 1]; /* a unit of UTF-16 has at most three bytes in UTF-8 */
-  const int n = WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, name, -1, text, (int)sizeof text, NULL, NULL);
-  return n == 0 || visit(argument, text);
+  char str[3 * MAX_PATH + 1]; /* a unit of UTF-16 has at most three bytes in UTF-8 */
+  const int n = WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, name, -1, str, (int)sizeof str, NULL, NULL);
+  return n == 0 || visit(argument, str);
 }
 
 ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {
   WIN32_FIND_DATAW entry;
   file_path pattern;
   CI_TRY(file_path_in(folder, "*", &pattern, error));
-  HANDLE entries = FindFirstFileW(pattern.text, &entry);
+  HANDLE entries = FindFirstFileW(pattern.str, &entry);
   ci_status status =
       entries == INVALID_HANDLE_VALUE ? file_fail_windows(error, "list the folder", folder->path) : CI_OK;
   file_path_release(&pattern);
@@ -247,7 +247,7 @@ ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer 
   file_path path;
   CI_TRY(file_path_in(folder, name, &path, error));
   int flags = _O_WRONLY | _O_BINARY | _O_CREAT | _O_EXCL;
-  errno_t failed = _wsopen_s(&writer->handle, path.text, flags, _SH_DENYNO, _S_IREAD | _S_IWRITE);
+  errno_t failed = _wsopen_s(&writer->handle, path.str, flags, _SH_DENYNO, _S_IREAD | _S_IWRITE);
   file_path_release(&path);
   return failed ? file_fail_in(error, "create", folder->path, name) : CI_OK;
 }

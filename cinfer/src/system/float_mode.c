@@ -78,10 +78,10 @@ static void float_put(uint64_t control) { (void)fesetround((int)control); }
 #endif
 
 void ci_float_enter(ci_float_mode *mode) {
-  const uint64_t now = float_get(), wanted = (now & ~float_clear) | float_set;
+  const uint64_t now = float_get(), requested = (now & ~float_clear) | float_set;
   mode->control = now;
-  mode->changed = now != wanted;
-  if (mode->changed) float_put(wanted);
+  mode->changed = now != requested;
+  if (mode->changed) float_put(requested);
 }
 
 void ci_float_leave(const ci_float_mode *mode) {

@@ -17,7 +17,7 @@ from graphio.command_line.giving import given_inputs
 NAME = "bench"
 Facts = dict[str, Any]
 _ROUND = 0.02  # seconds that an engine runs before the next one has its turn
-_BAR = 30
+_PROGRESS_BAR = 30
 
 
 def command(
@@ -130,7 +130,7 @@ def _print(console: Console, facts: Facts) -> None:
             f"{row['median'] * 1e6:,.1f}",
             f"{row['least'] * 1e6:,.1f}",
             f"{row['median'] / ours:.2f}",
-            "█" * max(1, round(_BAR * row["median"] / slowest)),
+            "█" * max(1, round(_PROGRESS_BAR * row["median"] / slowest)),
         )
         for row in rows
     ]

@@ -78,7 +78,7 @@ def command(
         with opening.naming(source):
             _check_signatures(data, ending, signature)
             if signature or freeze or weights or strip or improved:
-                data = _slim(data, signature, freeze, weights, strip, optimize)
+                data = _strip(data, signature, freeze, weights, strip, optimize)
         _write_model(data, target, ending, signature, opset)
     else:
         _write_weights(_renamed(_weights(source, kind), names), target, ending)
@@ -126,22 +126,22 @@ def _check_target(source: str, target: str, ending: str) -> None:
     fitting.refuse_source([source], files, "choose another name, or replace it with --force")
 
 
-def _check_signatures(data: bytes, ending: str, wanted: list[str] | None) -> None:
+def _check_signatures(data: bytes, ending: str, requested: list[str] | None) -> None:
     """An ONNX file has one, a model file any number."""
     from graphio.schema import container
 
     # for ONNX also every tensor is compared with its checksum before the target is written
     model = container.unpack(data, lazy=ending == ".gio")[0]
     known = [signature.name for signature in model.signature]
-    if ending == ".onnx" and len(wanted or ()) > 1:
+    if ending == ".onnx" and len(requested or ()) > 1:
         raise Refused(
-            f"-s is given {len(wanted or ())} times, but an ONNX file holds one signature: name "
+            f"-s is given {len(requested or ())} times, but an ONNX file holds one signature: name "
             "one, and convert once for each",
             USAGE,
         )
-    if not wanted and ending == ".onnx":
+    if not requested and ending == ".onnx":
         choose_signature(None, known, {row.key: row.value for row in model.metadata})
-    for name in wanted or ():
+    for name in requested or ():
         choose_signature(name, known)
 
 
@@ -216,12 +216,12 @@ def _tensor(graph: Any, name: str) -> Any:
     return graph.get_tensor_by_name(name if ":" in name else f"{name}:0")
 
 
-def _slim(
+def _strip(
     data: bytes, signature: Any, freeze: bool, weights: str | None, strip: bool, optimize: str
 ) -> bytes:
-    from graphio.model.size_reduction import slimmed
+    from graphio.model.size_reduction import reduced
 
-    return slimmed(
+    return reduced(
         data, signatures=signature, freeze=freeze, weights=weights, strip=strip, optimize=optimize
     )
 

@@ -75,8 +75,8 @@ def _onnx(path: str, signature: str | None) -> tuple[str, bytes]:
     data = opening.model_bytes(path, "none")
     with opening.naming(path):
         message = container.unpack(data, lazy=True)[0]
-    known, texts = [s.name for s in message.signature], {m.key: m.value for m in message.metadata}
-    model = from_model(data, signature=choose_signature(signature, known, texts))
+    known, strings = [s.name for s in message.signature], {m.key: m.value for m in message.metadata}
+    model = from_model(data, signature=choose_signature(signature, known, strings))
     return f"{name}.onnx", model.SerializeToString()
 
 

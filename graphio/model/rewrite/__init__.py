@@ -3,7 +3,7 @@
 Exact passes keep every bit (in cinfer; the Python runtime stays within its tolerance) and run
 always. Approximate ones change roundings and run only on request. What was applied is
 listed in the model. A pass is a module with a function `apply`; its file says what it does.
-The layout of weights in the file is chosen afterwards, by `weights_in_panels`.
+The layout of weights in the file is chosen afterwards, by `with_packed_weights`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from graphio.model.rewrite import (
     common,
     dead_code,
     folding,
+    fused_matmuls,
     gelu,
     identities,
     layer_norm,
-    products,
+    transposed_operands,
     transposes,
-    turned,
 )
-from graphio.model.rewrite.panels import weights_in_panels
+from graphio.model.rewrite.packed_weights import with_packed_weights
 from graphio.model.rewrite.work import Array, Shared, Work
 from graphio.schema import functions
 from graphio.schema.model_pb2 import Model
 
-__all__ = ["LEVELS", "PASSES", "Pass", "rewrite", "weights_in_panels"]
+__all__ = ["LEVELS", "PASSES", "Pass", "rewrite", "with_packed_weights"]
 
 LEVELS = ("none", "exact", "approximate")
 
@@ -60,10 +60,10 @@ PASSES: Sequence[Pass] = (
     Pass("recognise_layer_norm", layer_norm.apply, exact=False),
     Pass("recognise_attention", attention.apply, exact=False),
     Pass("spread_batch_norm", batch_norm.spread),
-    Pass("turn_products", turned.apply),
+    Pass("turn_products", transposed_operands.apply),
     Pass("remove_dead_code", dead_code.apply),
     Pass("fuse_elementwise", chains.apply),
-    Pass("fuse_products", products.apply),
+    Pass("fuse_products", fused_matmuls.apply),
 )
 
 

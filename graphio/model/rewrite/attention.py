@@ -83,19 +83,19 @@ def _put(work: Work, found: Match) -> None:
 
 def _keys(work: Work, found: Match) -> str:
     """The keys with their rows as rows: what the Transpose reads, in that order of axes."""
-    turned = found.node("Transpose")
-    perm = list(attributes(turned)["perm"])
+    transposed = found.node("Transpose")
+    perm = list(attributes(transposed)["perm"])
     rows = [perm[0], perm[1], perm[3], perm[2]]
     if rows == sorted(rows):
         return found.values["k"]
     made = Node()
-    made.CopyFrom(turned)
-    made.name = work.shared.new_name(f"{turned.name}/rows")
+    made.CopyFrom(transposed)
+    made.name = work.shared.new_name(f"{transposed.name}/rows")
     next(a for a in made.attr if a.key == "perm").value.ints.i[:] = rows
     dims = made.output_type[0].tensor.shape.dim
     if len(dims) == 4:
         sizes = [type(d).FromString(d.SerializeToString()) for d in dims]
         del dims[:]
         dims.extend([sizes[0], sizes[1], sizes[3], sizes[2]])
-    work.add(made, turned)
+    work.add(made, transposed)
     return made.name

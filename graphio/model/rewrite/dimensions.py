@@ -37,7 +37,7 @@ _SHAPE_INPUT = {"Conv2DGradInput": 0, "ConvGradInput": 0, "AveragePool2DGrad": 0
 _SAME_SIZES = frozenset(("Identity", "Cast", "Unsqueeze", "Squeeze", "Reshape"))
 
 
-class Product(NamedTuple):
+class ElementCount(NamedTuple):
     """A size that is a number times some that are not known."""
 
     factor: int
@@ -106,7 +106,7 @@ class Dimensions:
             return self._with_ones(node, list(inputs[0]))
         if node.op in _WINDOWS and inputs[0]:
             return self._window(node, inputs[0])
-        return _product(node, inputs[0], inputs[1] if len(inputs) > 1 else None)
+        return _matmul(node, inputs[0], inputs[1] if len(inputs) > 1 else None)
 
     def _held(self, value: str) -> Dims | None:
         """The sizes that a vector or a number holds."""
@@ -161,8 +161,8 @@ class Dimensions:
         return (*x[:axis], None, *x[axis + 1 :])
 
     def _gathered(self, node: Node, x: Dims) -> Dims | None:
-        places, axis = self.of(node.input[1]), attributes(node).get("axis", 0) % max(len(x), 1)
-        return None if places is None else (*x[:axis], *places, *x[axis + 1 :])
+        positions, axis = self.of(node.input[1]), attributes(node).get("axis", 0) % max(len(x), 1)
+        return None if positions is None else (*x[:axis], *positions, *x[axis + 1 :])
 
     def _squeezed(self, node: Node, x: Dims) -> Dims | None:
         axes = self._work.constant(node.input[1]) if len(node.input) > 1 else None
@@ -206,9 +206,9 @@ def _taken(op: str, sizes: Dims, numbers: Sequence[np.ndarray | None]) -> Dims |
     """The sizes that Gather or Slice selects by constant numbers."""
     lists = [None if n is None else [int(i) for i in n.reshape(-1)] for n in numbers]
     if op == "Gather":
-        places = lists[0]
-        fits = places is not None and all(-len(sizes) <= i < len(sizes) for i in places)
-        return tuple(sizes[i] for i in places or ()) if fits else None
+        positions = lists[0]
+        fits = positions is not None and all(-len(sizes) <= i < len(sizes) for i in positions)
+        return tuple(sizes[i] for i in positions or ()) if fits else None
     starts, ends, _, steps = [*lists, None, None][:4]
     if not starts or not ends or (len(lists) > 3 and not steps):
         return None
@@ -220,7 +220,7 @@ def _factors(dims: Sequence[Any]) -> tuple[int, Counter[Any]]:
     """The integer factor and the symbols of a shape's number of elements."""
     factor, symbols = 1, Counter[Any]()
     for size in dims:
-        if isinstance(size, Product):
+        if isinstance(size, ElementCount):
             factor *= size.factor
             symbols.update(size.symbols)
         elif isinstance(size, int):
@@ -238,7 +238,7 @@ def _divided(factor: int, symbols: Counter[Any], others: Sequence[Any]) -> Any:
     left = tuple(sorted((symbols - used).elements(), key=repr))
     if len(left) == 1 and factor == below:
         return left[0]
-    return Product(factor // below, left) if left else factor // below
+    return ElementCount(factor // below, left) if left else factor // below
 
 
 def _symbols(work: Work, declared: bool) -> frozenset[str]:
@@ -273,7 +273,7 @@ def _broadcast(inputs: Sequence[Dims | None]) -> Dims | None:
     return tuple(made)
 
 
-def _product(node: Node, a: Dims | None, b: Dims | None) -> Dims | None:
+def _matmul(node: Node, a: Dims | None, b: Dims | None) -> Dims | None:
     """Rows of the first operand, columns of the second."""
     if a is None or b is None or len(b) != 2 or len(a) < 2:
         return None

@@ -31,8 +31,8 @@ def apply(work: Work) -> int:
     found = _found(work)
     if not found:
         return count
-    wanted = [n for n in found if _is_read_outside(work, n, {f.name for f in found})]
-    for node, array in zip(wanted, _computed(work, found, wanted), strict=True):
+    needed = [n for n in found if _is_read_outside(work, n, {f.name for f in found})]
+    for node, array in zip(needed, _computed(work, found, needed), strict=True):
         if array is not None:
             _replace(work, node, array)
             count += 1
@@ -98,34 +98,36 @@ def _is_read_outside(work: Work, node: Node, found: set[str]) -> bool:
     return node.name in work.shared.pinned or any(reader not in found for reader in readers)
 
 
-def _computed(work: Work, nodes: Sequence[Node], wanted: Sequence[Node]) -> list[Array | None]:
+def _computed(work: Work, nodes: Sequence[Node], needed: Sequence[Node]) -> list[Array | None]:
     """The values of some of the nodes; None where this machine may not compute them."""
     try:
         from graphio import cinfer
     except ImportError:
-        return _without_rounding(work, nodes, wanted)
+        return _without_rounding(work, nodes, needed)
     try:
-        return list(_run(work, nodes, wanted, cinfer))
+        return list(_run(work, nodes, needed, cinfer))
     except Exception:  # a node that fails here reports its error in the run
-        return [None] * len(wanted)
+        return [None] * len(needed)
 
 
 def _without_rounding(
-    work: Work, nodes: Sequence[Node], wanted: Sequence[Node]
+    work: Work, nodes: Sequence[Node], needed: Sequence[Node]
 ) -> list[Array | None]:
     from graphio import runtime  # loads all kernels
 
     exact = {n.name for n in nodes if _is_exact(work, n)}
     chosen = [n for n in nodes if _rests_on(work, n, exact)]
     names = {n.name for n in chosen}
-    asked = [n for n in wanted if n.name in names]
-    if not asked:
-        return [None] * len(wanted)
+    requested = [n for n in needed if n.name in names]
+    if not requested:
+        return [None] * len(needed)
     try:
-        values = dict(zip([n.name for n in asked], _run(work, chosen, asked, runtime), strict=True))
+        values = dict(
+            zip([n.name for n in requested], _run(work, chosen, requested, runtime), strict=True)
+        )
     except Exception:
-        return [None] * len(wanted)
-    return [values.get(n.name) for n in wanted]
+        return [None] * len(needed)
+    return [values.get(n.name) for n in needed]
 
 
 def _is_exact(work: Work, node: Node) -> bool:
@@ -149,7 +151,7 @@ def _rests_on(work: Work, node: Node, exact: set[str]) -> bool:
     return True
 
 
-def _run(work: Work, nodes: Sequence[Node], wanted: Sequence[Node], engine: object) -> list[Array]:
+def _run(work: Work, nodes: Sequence[Node], needed: Sequence[Node], engine: object) -> list[Array]:
     """The values by an engine, from a model of these nodes alone."""
     model = Model()
     arrays: list[Array] = []
@@ -168,7 +170,7 @@ def _run(work: Work, nodes: Sequence[Node], wanted: Sequence[Node], engine: obje
     for node in nodes:
         model.graph.node.add().CopyFrom(node)
     signature = model.signature.add()
-    for k, node in enumerate(wanted):
+    for k, node in enumerate(needed):
         signature.output.add(key=str(k), value=node.name, type=node.output_type[0])
     for domain in sorted({n.domain for n in model.graph.node}):
         version = max(n.version for n in model.graph.node if n.domain == domain)

@@ -69,7 +69,7 @@ def _between(work: Work, last: Node) -> int:
         return 0
     made: dict[str, str] = {}
     for node in region:
-        inputs = [_turned(work, value, node, perm, made, region) for value in node.input]
+        inputs = [_transposed(work, value, node, perm, made, region) for value in node.input]
         work.change_inputs(node, inputs)
         work.change_shape(node, perm)
     work.read_instead(last.name, region[-1].name)
@@ -92,7 +92,7 @@ def _region(work: Work, last: Node, undone: Sequence[int]) -> list[Node]:
     rank = len(undone)
     region = {end.name: end}
     pending = [end]
-    turned = False
+    changed = False
     while pending:
         node = pending.pop()
         for k, value in enumerate(node.input):
@@ -100,7 +100,7 @@ def _region(work: Work, last: Node, undone: Sequence[int]) -> list[Node]:
                 continue
             maker = work.of(value)
             if _perm(maker) == list(undone):
-                turned = True
+                changed = True
             elif maker is not None and _may_turn(work, maker):
                 if len(region) == _MOST or len(work.shape(value) or ()) != rank:
                     return []
@@ -109,7 +109,7 @@ def _region(work: Work, last: Node, undone: Sequence[int]) -> list[Node]:
             elif work.constant(value) is None or len(work.shape(value) or ()) > rank:
                 return []
     names = region.keys() | {last.name}
-    if not turned or any(work.readers[name].keys() - names for name in region):
+    if not changed or any(work.readers[name].keys() - names for name in region):
         return []
     return sorted(region.values(), key=lambda n: work.position[n.name])
 
@@ -129,7 +129,7 @@ def _is_still(work: Work, node: Node, k: int) -> bool:
     return work.shape(node.input[k]) == () or (node.op == "Clip" and k > 0)
 
 
-def _turned(
+def _transposed(
     work: Work,
     value: str,
     node: Node,

@@ -63,11 +63,11 @@ class Shared:
         found = self.types.get(value)
         return () if found is None else tuple(map(_size, found.tensor.shape.dim))
 
-    def new_name(self, wanted: str) -> str:
+    def new_name(self, requested: str) -> str:
         """A name that no node has, close to the requested one."""
-        name, k = wanted, 1
+        name, k = requested, 1
         while name in self.names:
-            name, k = f"{wanted}_{k}", k + 1
+            name, k = f"{requested}_{k}", k + 1
         self.names.add(name)
         return name
 
@@ -80,8 +80,8 @@ class Shared:
         """The arrays that something still refers to, renumbered in the model."""
         used = uses(self.model)
         new = {old: k for k, old in enumerate(sorted(used))}
-        for place in _references(self.model):
-            place.tensor = new[place.tensor]
+        for new_position in _references(self.model):
+            new_position.tensor = new[new_position.tensor]
         for variable in self.model.variable:
             if variable.HasField("value"):
                 variable.value = new[variable.value]
@@ -259,9 +259,9 @@ class Work:
             edge = min((p for p in others if p > here), default=here + 1.0)
         self._enter(node, (here + edge) / 2)
 
-    def constant_node(self, wanted: str, array: Array, beside: Node) -> str:
+    def constant_node(self, requested: str, array: Array, beside: Node) -> str:
         """A new constant in front of a node; returns its value's name."""
-        node = Node(name=self.shared.new_name(wanted), op="Constant")
+        node = Node(name=self.shared.new_name(requested), op="Constant")
         node.version = operators.version_for("Constant")
         node.output_type.append(tensor_type(array))
         held = node.attr.add(key="value").value
@@ -314,7 +314,7 @@ class Work:
 def uses(model: Model) -> Counter[int]:
     """The number of references to each array: by nodes, those of functions too, variables and
     self-tests."""
-    found = Counter(place.tensor for place in _references(model))
+    found = Counter(new_position.tensor for new_position in _references(model))
     found.update(v.value for v in model.variable if v.HasField("value"))
     for test in model.selftest:
         found.update((*test.input, *test.output))

@@ -58,8 +58,8 @@ def truncated_normal(given: Sequence[Any], attrs: Attributes) -> list[Tensor]:
     inside = elementwise.cast(
         comparison.less(elementwise.abs(candidates), _double(2.0)), dtypes.int32
     )
-    places = array.range(4 * _ATTEMPTS, dtype=dtypes.int64)
-    first = comparison.equal(array.expand_dims(reduction.argmax(inside, 1), 1), places)
+    positions = array.range(4 * _ATTEMPTS, dtype=dtypes.int64)
+    first = comparison.equal(array.expand_dims(reduction.argmax(inside, 1), 1), positions)
     found = reduction.reduce_sum(array.where(first, candidates, array.zeros_like(candidates)), 1)
     return [_shaped(given, found, dtypes.of_number(attrs["dtype"]))]
 
@@ -71,7 +71,7 @@ def integers(given: Sequence[Any], attrs: Attributes) -> list[Tensor]:
     if len(given) == 2:
         return [_shaped(given, words, dtype)]
     low, high = (elementwise.cast(array.reshape(x, []), U) for x in given[2:])
-    scaled = _high_product if dtype.size == 8 else _high_half
+    scaled = _mul_high if dtype.size == 8 else _high_half
     return [_shaped(given, scaled(words, high - low) + low, dtype)]
 
 
@@ -99,7 +99,7 @@ def _low_half(x: Tensor) -> Tensor:
     return bits.bitwise_and(x, _u(_LOW))
 
 
-def _high_product(x: Tensor, y: Tensor) -> Tensor:
+def _mul_high(x: Tensor, y: Tensor) -> Tensor:
     """The high 64 bits of a multiplication of 64-bit integers."""
     x0, x1, y0, y1 = _low_half(x), _halved(x), _low_half(y), _halved(y)
     middle = x1 * y0 + _high_half(x0, y0)

@@ -66,8 +66,8 @@ def conv_grad_weight(given: Given, attrs: Attributes) -> list[Tensor | None]:
         depth: Size = channels // group
     else:
         depth = binary("Div", channels, int_vector([group]))
-    turned = transpose(sized(padded, n, group, depth, *space), [2, 1, 0, *range(3, rank + 1)])
-    x_first = sized(turned, depth, times(group, n), *space)
+    transposed = transpose(sized(padded, n, group, depth, *space), [2, 1, 0, *range(3, rank + 1)])
+    x_first = sized(transposed, depth, times(group, n), *space)
     changed = [1, 0, *range(2, rank)]
     whole = node(
         "Conv",
@@ -113,29 +113,29 @@ _FILTERS, _FILTERS_BACK = [3, 2, 0, 1], [2, 3, 1, 0]
 def conv_2d_grad_input(given: Given, attrs: Attributes) -> list[Tensor | None]:
     """Conv2DGradInput of x_shape, w (kh, kw, c, m), dy."""
     x_shape, w, dy = given
-    turned = [_ordered(x_shape, _FIRST), transpose(w, _FILTERS), transpose(dy, _FIRST)]
-    return [_turned(conv_grad_input(turned, attrs), _LAST)]
+    transposed = [_ordered(x_shape, _FIRST), transpose(w, _FILTERS), transpose(dy, _FIRST)]
+    return [_transposed_filters(conv_grad_input(transposed, attrs), _LAST)]
 
 
 def conv_2d_grad_filter(given: Given, attrs: Attributes) -> list[Tensor | None]:
     """Conv2DGradFilter of x, w_shape, dy."""
     x, w_shape, dy = given
-    turned = [transpose(x, _FIRST), _ordered(w_shape, _FILTERS), transpose(dy, _FIRST)]
-    return [_turned(conv_grad_weight(turned, attrs), _FILTERS_BACK)]
+    transposed = [transpose(x, _FIRST), _ordered(w_shape, _FILTERS), transpose(dy, _FIRST)]
+    return [_transposed_filters(conv_grad_weight(transposed, attrs), _FILTERS_BACK)]
 
 
 def average_pool_2d_grad(given: Given, attrs: Attributes) -> list[Tensor | None]:
     """AveragePool2DGrad of x_shape, dy."""
     x_shape, dy = given
-    turned = [_ordered(x_shape, _FIRST), transpose(dy, _FIRST)]
-    return [_turned(average_pool_grad(turned, attrs), _LAST)]
+    transposed = [_ordered(x_shape, _FIRST), transpose(dy, _FIRST)]
+    return [_transposed_filters(average_pool_grad(transposed, attrs), _LAST)]
 
 
 def _ordered(shape: Tensor, order: Sequence[int]) -> Tensor:
     return gather(shape, int_vector(order), 0)
 
 
-def _turned(made: Sequence[Tensor | None], order: Sequence[int]) -> Tensor:
+def _transposed_filters(made: Sequence[Tensor | None], order: Sequence[int]) -> Tensor:
     (found,) = made
     assert found is not None
     return transpose(found, order)

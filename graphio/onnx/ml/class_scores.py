@@ -121,12 +121,12 @@ def _probit(scores: Tensor) -> Tensor:
         return scalar(value, scores.dtype)
 
     x = binary("Sub", binary("Mul", scores, number(2)), number(1))
-    product = binary("Mul", binary("Sub", number(1), x), binary("Add", number(1), x))
-    log = unary("Log", product)
+    scaled = binary("Mul", binary("Sub", number(1), x), binary("Add", number(1), x))
+    log = unary("Log", scaled)
     half = binary("Add", number(2 / (np.pi * 0.147)), binary("Mul", number(0.5), log))
     inner = binary("Sub", binary("Mul", half, half), binary("Mul", log, number(1 / 0.147)))
     root = unary("Sqrt", binary("Sub", unary("Sqrt", inner), half))
-    value = select(compare("Equal", product, number(0)), number(0), root)
+    value = select(compare("Equal", scaled, number(0)), number(0), root)
     signed = select(compare("Less", x, number(0)), unary("Neg", value), value)
     return binary("Mul", signed, number(1.41421356))
 

@@ -19,12 +19,12 @@ from graphio.ops.base.primitive import binary
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.math.elementwise import cast as named_cast
 
-__all__ = ["TABLE", "product"]
+__all__ = ["TABLE", "matmul"]
 
 Inputs = Sequence["Tensor | None"]
 
 
-def product(x: Tensor, weights: Any) -> Tensor:
+def matmul(x: Tensor, weights: Any) -> Tensor:
     """x (rows, columns) by constants (columns, n)."""
     dims, wide = dims_of(x), x.dtype.as_numpy_dtype
     made = (dims[0] if dims else None, weights.shape[1])
@@ -42,7 +42,7 @@ def _scores(x: Tensor, attrs: Mapping[str, Any], targets: int) -> Tensor:
     table = weights.reshape(targets, -1).T
     wide = ml.matrix(x, len(table))
     intercepts = ml.entries(attrs, "intercepts", targets)
-    scores = product(wide, table)
+    scores = matmul(wide, table)
     return binary("Add", scores, ml.row(intercepts, wide.dtype)) if intercepts else scores
 
 

@@ -51,7 +51,7 @@ def _distinct(keys: Array, what: str) -> Array:
     return keys
 
 
-def _places(x: Tensor, keys: Array, what: str) -> Tensor:
+def _positions(x: Tensor, keys: Array, what: str) -> Tensor:
     """The index of each element among keys, -1 where it is none; here NaN equals NaN."""
     dtype = dtypes.as_dtype(keys.dtype)
     if (x.dtype == dtypes.string) != (dtype == dtypes.string):
@@ -66,11 +66,11 @@ def _places(x: Tensor, keys: Array, what: str) -> Tensor:
     return found
 
 
-def _taken(values: Array, default: Any, places: Tensor, name: str) -> Tensor:
+def _taken(values: Array, default: Any, positions: Tensor, name: str) -> Tensor:
     """The value at each index, the default at -1: it is stored after the others."""
     table: Any = np.empty(len(values) + 1, values.dtype)
     table[:-1], table[-1] = values, default
-    return gather(constant(table), places, 0, name=name)
+    return gather(constant(table), positions, 0, name=name)
 
 
 # ---- encoders ----
@@ -83,21 +83,21 @@ def _vector(name: str, value: Any) -> Array:
     if name.endswith("tensor"):
         made: Array = np.ravel(value)
         if made.dtype.kind in "OSU":
-            return _checked_texts([t if isinstance(t, bytes) else str(t).encode(
+            return _checked_strings([t if isinstance(t, bytes) else str(t).encode(
                 "utf-8", "surrogateescape") for t in made.tolist()], name)  # fmt: skip
         return made
     if name.endswith("floats"):
         return np.asarray(value, np.float32)
-    return ml.texts(value)
+    return ml.string_values(value)
 
 
-def _checked_texts(values: list[bytes], what: str) -> Array:
+def _checked_strings(values: list[bytes], what: str) -> Array:
     for text in values:
         try:
             text.decode()
         except UnicodeDecodeError:
             raise ValueError(f"attribute '{what}': {text!r} is not UTF-8") from None
-    return ml.texts(values) if values else np.empty(0, object)
+    return ml.string_values(values) if values else np.empty(0, object)
 
 
 def _default(attrs: dict[str, Any], name: str, values: Array) -> Any:
@@ -122,13 +122,15 @@ def _label_encoder(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
     attrs, (x,) = ml.attributes(node), inputs
     assert x is not None
     if attrs.get("classes_strings"):
-        return _strings_and_numbers(node, x, ml.texts(attrs["classes_strings"]), None, attrs)
+        return _strings_and_numbers(
+            node, x, ml.string_values(attrs["classes_strings"]), None, attrs
+        )
     key_name, keys = _one(attrs, _KEYS)
     value_name, values = _one(attrs, _VALUES)
     if len(keys) != len(values):
         raise ValueError(f"{key_name} has {len(keys)} entries and {value_name} {len(values)}")
     default = _default(attrs, value_name, values)
-    return [_taken(values, default, _places(x, keys, key_name), ml.name_of(node))]
+    return [_taken(values, default, _positions(x, keys, key_name), ml.name_of(node))]
 
 
 def _one(attrs: dict[str, Any], names: Sequence[str]) -> tuple[str, Array]:
@@ -143,12 +145,12 @@ def _strings_and_numbers(
     """Strings to numbers (None: their indices), or numbers to strings: x says which."""
     whole = np.arange(len(names)) if ids is None else ids
     if x.dtype == dtypes.string:
-        places = _places(x, names, "the strings")
-        return [_taken(whole, attrs["default_int64"], places, ml.name_of(node))]
+        positions = _positions(x, names, "the strings")
+        return [_taken(whole, attrs["default_int64"], positions, ml.name_of(node))]
     if not x.dtype.is_integer:
         raise ValueError(f"X is {x.dtype.base_dtype.name}, expected string or int64")
-    places = _places(x, whole, "the numbers")
-    return [_taken(names, attrs["default_string"].encode(), places, ml.name_of(node))]
+    positions = _positions(x, whole, "the numbers")
+    return [_taken(names, attrs["default_string"].encode(), positions, ml.name_of(node))]
 
 
 def _category_mapper(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
@@ -157,7 +159,7 @@ def _category_mapper(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
     names, ids = (ml.entries(attrs, n) for n in ("cats_strings", "cats_int64s"))
     if len(names) != len(ids) or not ids:
         raise ValueError(f"{len(names)} cats_strings and {len(ids)} cats_int64s, expected as many")
-    return _strings_and_numbers(node, x, ml.texts(names), ml.texts(ids), attrs)
+    return _strings_and_numbers(node, x, ml.string_values(names), ml.string_values(ids), attrs)
 
 
 def _one_hot_encoder(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
@@ -167,11 +169,11 @@ def _one_hot_encoder(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
     name, cats = _one(attrs, ("cats_int64s", "cats_strings"))
     if x.dtype != dtypes.string:
         x = cast(ml.numbers(x), dtypes.int64)
-    places = _places(x, cats, name)
+    positions = _positions(x, cats, name)
     if not attrs["zeros"]:
-        places = make_node("IndexRange", [places], dtypes.int64, dims_of(x), domain="graphio",
+        positions = make_node("IndexRange", [positions], dtypes.int64, dims_of(x), domain="graphio",
                            limit=len(cats))  # fmt: skip
-    hot = compare("Equal", unsqueeze(places, [-1]), constant(np.arange(len(cats))))
+    hot = compare("Equal", unsqueeze(positions, [-1]), constant(np.arange(len(cats))))
     return [named_cast(hot, dtypes.float32, name=ml.name_of(node))]
 
 
@@ -194,14 +196,14 @@ def _dict_vectorizer(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
     return [reshape(y, [1, -1], (1, len(words)))]
 
 
-def _values_at(wanted: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+def _values_at(requested: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """The value of each requested key, 0 or an empty string where there is none."""
-    return gather(concat([values, _nothing(values.dtype)], 0), index_of(wanted, keys), 0)
+    return gather(concat([values, _nothing(values.dtype)], 0), index_of(requested, keys), 0)
 
 
 def _nothing(dtype: DType) -> Tensor:
     if dtype == dtypes.string:
-        return constant(ml.texts([b""]))
+        return constant(ml.string_values([b""]))
     return constant(np.zeros(1, dtype.base_dtype.as_numpy_dtype))
 
 
@@ -224,18 +226,18 @@ def _cast_map(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
         raise ValueError(f"map_form is {attrs['map_form']!r}, expected DENSE or SPARSE")
     if keys.dtype != dtypes.int64:
         raise ValueError(f"the map's keys are {keys.dtype.base_dtype.name}, expected int64")
-    wanted = _converted(values, _CASTS[attrs["cast_to"]])
+    requested = _converted(values, _CASTS[attrs["cast_to"]])
     if attrs["map_form"] == "DENSE":
         size = reshape(count(keys, dtypes.int64), [1])
         dims = dims_of(keys)
         sorted_keys = operation("TopK", [keys, size], [(dtypes.int64, dims)] * 2,
                                 attrs={"largest": 0, "axis": 0, "sorted": 1})  # fmt: skip
-        return [reshape(gather(wanted, sorted_keys.outputs[1], 0), [1, -1])]
+        return [reshape(gather(requested, sorted_keys.outputs[1], 0), [1, -1])]
     if not 1 <= attrs["max_map"] <= _MOST:
         raise ValueError(f"max_map is {attrs['max_map']}, expected 1 to {_MOST}")
     inside = make_node("IndexRange", [keys], dtypes.int64, dims_of(keys), domain="graphio",
                        limit=attrs["max_map"])  # fmt: skip
-    y = _values_at(constant(np.arange(attrs["max_map"])), inside, wanted)
+    y = _values_at(constant(np.arange(attrs["max_map"])), inside, requested)
     return [reshape(y, [1, -1], (1, attrs["max_map"]))]
 
 

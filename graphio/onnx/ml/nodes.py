@@ -30,7 +30,7 @@ __all__ = [
     "numbers",
     "one_of",
     "row",
-    "texts",
+    "string_values",
 ]
 
 DOMAIN = "ai.onnx.ml"
@@ -112,8 +112,8 @@ def entries(attrs: Mapping[str, Any], name: str, *allowed: int) -> list[Any]:
     """
     found = list(attrs.get(name) or ())
     if found and allowed and len(found) not in allowed:
-        wanted = " or ".join(str(n) for n in sorted(set(allowed)))
-        raise ValueError(f"{name} has {len(found)} entries, expected {wanted}")
+        requested = " or ".join(str(n) for n in sorted(set(allowed)))
+        raise ValueError(f"{name} has {len(found)} entries, expected {requested}")
     return found
 
 
@@ -129,7 +129,7 @@ def one_of(attrs: Mapping[str, Any], *names: str) -> tuple[str, Any]:
     return given[0], attrs[given[0]]
 
 
-def texts(values: Sequence[Any]) -> Array:
+def string_values(values: Sequence[Any]) -> Array:
     """A vector of strings or of int64."""
     made: Any = np.empty(
         len(values), object if values and isinstance(values[0], bytes) else np.int64

@@ -14,7 +14,7 @@ from graphio.framework import dtypes
 from graphio.framework.graph import Tensor
 from graphio.onnx.ml import class_scores
 from graphio.onnx.ml import nodes as ml
-from graphio.onnx.ml.linear import product
+from graphio.onnx.ml.linear import matmul
 from graphio.onnx.ml.nodes import Array, Lowered
 from graphio.ops.base.emit import node as make_node
 from graphio.ops.base.emit import scalar
@@ -43,9 +43,9 @@ def _kernel(x: Tensor, vectors: Array, attrs: Mapping[str, Any]) -> Tensor:
     kind = attrs["kernel_type"]
     if kind not in ("LINEAR", "POLY", "RBF", "SIGMOID"):
         raise ValueError(f"kernel_type is {kind!r}, expected LINEAR, POLY, RBF or SIGMOID")
-    products = product(x, vectors.T)
+    matmuls = matmul(x, vectors.T)
     if kind == "LINEAR":
-        return products
+        return matmuls
     given = ml.entries(attrs, "kernel_params", 3)
     if not given:
         raise ValueError(f"a kernel of type {kind} needs kernel_params: gamma, coef0, degree")
@@ -53,11 +53,11 @@ def _kernel(x: Tensor, vectors: Array, attrs: Mapping[str, Any]) -> Tensor:
     if kind == "RBF":
         own = reduce_sum(binary("Mul", x, x), [1], keepdims=True)
         theirs = ml.row((vectors**2).sum(1), _F64)
-        twice = binary("Mul", products, scalar(2, _F64))
+        twice = binary("Mul", matmuls, scalar(2, _F64))
         square = binary("Sub", binary("Add", own, theirs), twice)
         square = make_node("Max", [square, scalar(0, _F64)], _F64, dims_of(square))
         return unary("Exp", unary("Neg", binary("Mul", square, gamma)))
-    inner = binary("Add", binary("Mul", products, gamma), offset)
+    inner = binary("Add", binary("Mul", matmuls, gamma), offset)
     if kind == "SIGMOID":
         return unary("Tanh", inner)
     return make_node("Pow", [inner, degree], _F64, dims_of(inner))
@@ -89,7 +89,7 @@ def _regressor(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
         if not len(weights):
             raise ValueError("has no coefficients")
         near = ml.matrix(inputs[0], len(weights), _F64)
-    score = product(near, weights[:, None])
+    score = matmul(near, weights[:, None])
     if ml.entries(attrs, "rho", 1):
         score = binary("Add", score, ml.row(attrs["rho"], _F64))
     if attrs["one_class"]:
@@ -149,7 +149,7 @@ def _decisions(attrs: Mapping[str, Any], x: Tensor | None, counts: Sequence[int]
             part = slice(ends[mine] - counts[mine], ends[mine])
             table[part, column] = of[other, part]
     near = _kernel(ml.matrix(x, vectors.shape[1], _F64), vectors, attrs)
-    return binary("Add", product(near, table), ml.row(attrs["rho"], _F64))
+    return binary("Add", matmul(near, table), ml.row(attrs["rho"], _F64))
 
 
 def _votes(decisions: Tensor, classes: int) -> Tensor:
@@ -158,7 +158,7 @@ def _votes(decisions: Tensor, classes: int) -> Tensor:
     for column, (i, j) in enumerate(_pairs(classes)):
         won[0, i, column] = won[1, j, column] = 1
     first = cast(compare("Greater", decisions, scalar(0, _F64)), _F64)
-    votes = product(first, (won[0] - won[1]).T)
+    votes = matmul(first, (won[0] - won[1]).T)
     return binary("Add", votes, ml.row(won[1].sum(1), _F64))
 
 
@@ -184,7 +184,7 @@ def _linear(attrs: Mapping[str, Any], x: Tensor | None, names: Sequence[Any], na
     if attrs["kernel_type"] != "LINEAR":
         raise ValueError(f"a kernel of type {attrs['kernel_type']} needs vectors_per_class")
     table = weights.reshape(classes, -1).T
-    scores = product(ml.matrix(x, len(table), _F64), table)
+    scores = matmul(ml.matrix(x, len(table), _F64), table)
     if ml.entries(attrs, "rho", 1, classes):
         scores = binary("Add", scores, ml.row(attrs["rho"], _F64))
     made = class_scores.transformed(scores, attrs["post_transform"])

@@ -50,9 +50,9 @@ def of_lists(attrs: Mapping[str, Any], kind: str) -> Branching:
     names = [b"LEAF", *(f"BRANCH_{mode}".encode() for mode in MODES)]
     modes = [names.index(m) - 1 if m in names else _unknown(m) for m in attrs["nodes_modes"]]
     keys = list(zip(attrs["nodes_treeids"], attrs["nodes_nodeids"], strict=True))
-    place = {key: i for i, key in enumerate(keys)}
-    if len(place) < len(keys):
-        twice = next(k for i, k in enumerate(keys) if place[k] != i)
+    position = {key: i for i, key in enumerate(keys)}
+    if len(position) < len(keys):
+        twice = next(k for i, k in enumerate(keys) if position[k] != i)
         raise ValueError(f"tree {twice[0]} has two nodes {twice[1]}")
     count = len(keys)
     splits = _numbers(attrs, "nodes_values", count)
@@ -63,7 +63,7 @@ def of_lists(attrs: Mapping[str, Any], kind: str) -> Branching:
     outer = np.asarray([i for i in range(count) if modes[i] < 0], np.int64)
     code[outer] = -1 - np.arange(len(outer))
     ways = (attrs["nodes_truenodeids"], attrs["nodes_falsenodeids"])
-    branches = [[code[_child(place, keys[i], way[i])] for way in ways] for i in inner]
+    branches = [[code[_child(position, keys[i], way[i])] for way in ways] for i in inner]
     roots: dict[int, int] = {}
     for i, (tree, _) in enumerate(keys):
         roots.setdefault(tree, int(code[i]))
@@ -74,7 +74,7 @@ def of_lists(attrs: Mapping[str, Any], kind: str) -> Branching:
         np.asarray(branches, np.int64).reshape(-1, 2),
         np.asarray([roots[tree] for tree in sorted(roots)], np.int64),
         len(outer),
-        *_weights(attrs, kind, place, code),
+        *_weights(attrs, kind, position, code),
     )
 
 
@@ -116,20 +116,20 @@ def _numbers(attrs: Mapping[str, Any], name: str, count: int) -> Values:
     return found
 
 
-def _child(place: Mapping[tuple[int, int], int], key: tuple[int, int], node: int) -> int:
-    found = place.get((key[0], node))
+def _child(position: Mapping[tuple[int, int], int], key: tuple[int, int], node: int) -> int:
+    found = position.get((key[0], node))
     if found is None:
         raise ValueError(f"tree {key[0]}: node {key[1]} leads to node {node}, which is not there")
     return found
 
 
 def _weights(
-    attrs: Mapping[str, Any], kind: str, place: Mapping[tuple[int, int], int], code: Values
+    attrs: Mapping[str, Any], kind: str, position: Mapping[tuple[int, int], int], code: Values
 ) -> tuple[Values, Values, Values]:
     """Weights at nodes that branch count for nothing, as in the reference."""
     trees, nodes, ids = (attrs[f"{kind}_{what}"] for what in ("treeids", "nodeids", "ids"))
     values = _numbers(attrs, f"{kind}_weights", len(ids))
-    found = [place.get(key, -1) for key in zip(trees, nodes, strict=True)]
+    found = [position.get(key, -1) for key in zip(trees, nodes, strict=True)]
     if -1 in found:
         at = found.index(-1)
         raise ValueError(f"{kind}_nodeids: tree {trees[at]} has no node {nodes[at]}")
@@ -196,12 +196,14 @@ def of_tensors(attrs: Mapping[str, Any]) -> Branching:
     return made
 
 
-def _sets(values: Values, wanted: int) -> list[Values]:
+def _sets(values: Values, requested: int) -> list[Values]:
     """The sets, each ended by NaN."""
     ends = np.flatnonzero(np.isnan(values))
-    if len(ends) != wanted:
-        raise ValueError(f"membership_values has {len(ends)} sets for {wanted} tests for members")
-    return [part[part == part] for part in np.split(values, ends + 1)[:wanted]]
+    if len(ends) != requested:
+        raise ValueError(
+            f"membership_values has {len(ends)} sets for {requested} tests for members"
+        )
+    return [part[part == part] for part in np.split(values, ends + 1)[:requested]]
 
 
 def _tested_one_by_one(

@@ -73,19 +73,21 @@ def _listed(trees: Trees) -> tuple[_Rows, _Rows]:
     for tree, root in enumerate(trees.roots.tolist()):
         numbers = {root: 0}
         waiting = [root]
-        for place in waiting:  # grows while it is read
-            number = numbers[place]
-            if place < 0:
+        for position in waiting:  # grows while it is read
+            number = numbers[position]
+            if position < 0:
                 nodes.append((tree, number, 0, 0.0, "LEAF", 0, 0, 0))
-                for at in range(starts[-1 - place], starts[-place]):
+                for at in range(starts[-1 - position], starts[-position]):
                     weights.append((tree, number, targets[at], float(trees.weights[at])))
                 continue
-            for child in branches[place]:
+            for child in branches[position]:
                 if child not in numbers:
                     numbers[child] = len(waiting)
                     waiting.append(child)
-            mode, missing = modes[place]
-            yes, no = (numbers[child] for child in branches[place])
-            split = float(trees.splits[place])
-            nodes.append((tree, number, int(trees.features[place]), split, mode, yes, no, missing))
+            mode, missing = modes[position]
+            yes, no = (numbers[child] for child in branches[position])
+            split = float(trees.splits[position])
+            nodes.append(
+                (tree, number, int(trees.features[position]), split, mode, yes, no, missing)
+            )
     return nodes, weights

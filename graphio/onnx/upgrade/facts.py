@@ -124,8 +124,8 @@ def _constants(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, onnx.Tens
 def _walk(graph: onnx.GraphProto, path: Path = MAIN) -> Iterator[tuple[Path, _Values]]:
     yield path, _Values(graph)
     for i, node in enumerate(graph.node):
-        for attribute, place, inner in subgraphs(node):
-            yield from _walk(inner, (*path, (i, attribute, place)))
+        for attribute, position, inner in subgraphs(node):
+            yield from _walk(inner, (*path, (i, attribute, position)))
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.GraphProto:

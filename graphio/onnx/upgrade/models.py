@@ -203,8 +203,8 @@ class _Walk:
             return [node]
         made = onnx.NodeProto()
         made.CopyFrom(node)
-        for attribute, place, graph in subgraphs(made):
-            _replace_nodes(graph, self.nodes(graph.node, (*path, (i, attribute, place))))
+        for attribute, position, graph in subgraphs(made):
+            _replace_nodes(graph, self.nodes(graph.node, (*path, (i, attribute, position))))
         if made.domain in _OURS:
             made.domain = ""
         step = Step(made, self._version, self._facts, path, self._names)

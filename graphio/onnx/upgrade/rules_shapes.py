@@ -55,9 +55,9 @@ def broadcast_b(step: Step) -> None:
 def _ones_behind(step: Step, a: str, b: str, axis: int) -> str:
     """B with rank(A) - axis - rank(B) ones after its dimensions, none where that is negative."""
     shape = step.add("Shape", b, suffix="shape")
-    places = step.add("Shape", step.add("Shape", a, suffix="tail", start=axis), suffix="places")
+    positions = step.add("Shape", step.add("Shape", a, suffix="tail", start=axis), suffix="places")
     taken = step.add("Shape", shape, suffix="taken")
-    count = step.add("Sub", places, taken, suffix="difference")
+    count = step.add("Sub", positions, taken, suffix="difference")
     count = step.add("Max", count, step.constant([0], "zero"), suffix="count")
     whole = step.add("Concat", shape, _ones(step, count), suffix="whole", axis=0)
     return step.add("Reshape", b, whole, suffix="B", allowzero=1)
@@ -144,12 +144,12 @@ def tile_axis(step: Step) -> None:
     data, tiles, axis = (step.input(i) for i in range(3))
     rank = step.add("Shape", step.add("Shape", data, suffix="shape"), suffix="rank")
     vector = step.constant([1], "vector")
-    places = []
+    positions = []
     for name, value in (("tiles", tiles), ("axis", axis)):
         whole = step.add("Cast", value, suffix=f"{name}_int64", to=onnx.TensorProto.INT64)
-        places.append(step.add("Reshape", whole, vector, suffix=name))
+        positions.append(step.add("Reshape", whole, vector, suffix=name))
     repeats = step.add(
-        "ScatterElements", _ones(step, rank), places[1], places[0], suffix="repeats", axis=0
+        "ScatterElements", _ones(step, rank), positions[1], positions[0], suffix="repeats", axis=0
     )
     step.set_inputs(data, repeats)
 

@@ -90,16 +90,20 @@ def reverse_sequence(
         wide = cast(lengths, dtypes.int64)
         if dims is None:
             return _reversed_in_run(x, wide, given[0], given[1], at)
-        turned, rows = (shapes.normalize_axis(a, len(dims), what) for a in given)
-        if turned == rows:
+        reversed_axis, rows = (shapes.normalize_axis(a, len(dims), what) for a in given)
+        if reversed_axis == rows:
             raise errors.InvalidArgumentError(
                 message=f"batch_dim == seq_dim == {rows}: they must be different axes for {what}"
             )
         shapes.merge(dims_of(lengths), (dims[rows],), what)
-        if {turned, rows} == {0, 1}:
-            return _reverse(x, wide, turned, rows, at)
+        if {reversed_axis, rows} == {0, 1}:
+            return _reverse(x, wide, reversed_axis, rows, at)
         # The operator wants both axes in front.
-        order = [rows, turned, *(a for a in range(len(dims)) if a not in (rows, turned))]
+        order = [
+            rows,
+            reversed_axis,
+            *(a for a in range(len(dims)) if a not in (rows, reversed_axis)),
+        ]
         y = _reverse(primitive.transpose(x, order), wide, 1, 0, None)
         return primitive.transpose(y, [order.index(a) for a in range(len(dims))], at)
 
@@ -155,12 +159,12 @@ def sequence_mask(
             ends = cast(ends, size.dtype)
             if size.shape.ndims not in (0, None):
                 raise ValueError(f"maxlen must be scalar for sequence_mask, got {size.shape}")
-        places = cast(filling.range(size), ends.dtype)
-        inside = compare("Less", places, primitive.unsqueeze(ends, [-1]))
-        wanted = dtypes.bool if dtype is None else dtypes.as_dtype(dtype).base_dtype
-        if wanted == dtypes.bool:
+        positions = cast(filling.range(size), ends.dtype)
+        inside = compare("Less", positions, primitive.unsqueeze(ends, [-1]))
+        requested = dtypes.bool if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        if requested == dtypes.bool:
             return primitive.unary("Identity", inside, at)
-        return cast(inside, wanted, at)
+        return cast(inside, requested, at)
 
 
 @api_guard.operator
@@ -234,8 +238,8 @@ def _one_each(steps: Tensor, count: int, what: str) -> Tensor:
 
 def _rolled(x: Tensor, step: Tensor, axis: int) -> Tensor:
     size = primitive.slice_axes(primitive.shape_of(x), [axis], [axis + 1], [0])
-    places = filling.range(primitive.squeeze(size, [0]))
-    moved = binary("Sub", places, step)
+    positions = filling.range(primitive.squeeze(size, [0]))
+    moved = binary("Sub", positions, step)
     # An axis of size 0 has no elements; a remainder by 0 is undefined.
     divisor = binary("Max", size, primitive.int_vector([1]))
     wrapped = node("Mod", [moved, divisor], dtypes.int64, dims_of(moved), fmod=0)
@@ -271,12 +275,12 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[
         sizes = [primitive.shape_of(flat[i]) for i in order]
         target = primitive.concat(sizes, 0)
         dims = tuple((dims_of(flat[i]) or (None,))[0] for i in order)
-        places = [order.index(i) for i in range(len(flat))]
+        positions = [order.index(i) for i in range(len(flat))]
         return [
             primitive.expand(
-                primitive.unsqueeze(x, [a for a in range(len(flat)) if a != place]), target, dims
+                primitive.unsqueeze(x, [a for a in range(len(flat)) if a != position]), target, dims
             )
-            for x, place in zip(flat, places, strict=True)
+            for x, position in zip(flat, positions, strict=True)
         ]
 
 

@@ -39,18 +39,20 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
             complex128; where only the run knows the size, an InvalidArgumentError of the run.
         TypeError: a dtype is none of numbers.
     """
-    wanted = dtypes.as_dtype(type).base_dtype
+    requested = dtypes.as_dtype(type).base_dtype
     with scope(name, "Bitcast") as at:
         x = convert_to_tensor(input, name="input")
-        for dtype in (x.dtype, wanted):
-            if dtype in (dtypes.bool, dtypes.string) and x.dtype != wanted:
+        for dtype in (x.dtype, requested):
+            if dtype in (dtypes.bool, dtypes.string) and x.dtype != requested:
                 raise TypeError(f"Bitcast: {dtype.name} has no bits of a number")
-        if x.dtype.size == wanted.size:
-            return _read_as(x, wanted, dims_of(x), at)
-        what = f"Cannot bitcast from {x.dtype.name} to {wanted.name} for {describe(at, 'Bitcast')}"
-        if not {x.dtype.size, wanted.size} <= set(_WORDS):
+        if x.dtype.size == requested.size:
+            return _read_as(x, requested, dims_of(x), at)
+        what = (
+            f"Cannot bitcast from {x.dtype.name} to {requested.name} for {describe(at, 'Bitcast')}"
+        )
+        if not {x.dtype.size, requested.size} <= set(_WORDS):
             raise ValueError(f"{what}: a width of 16 bytes goes with no other one")
-        return (_cut if x.dtype.size > wanted.size else _put_together)(x, wanted, what, at)
+        return (_cut if x.dtype.size > requested.size else _put_together)(x, requested, what, at)
 
 
 def _read_as(x: Tensor, dtype: DType, dims: Dims, name: str | None = None) -> Tensor:
@@ -62,22 +64,22 @@ def _shifts(small: DType, factor: int) -> Tensor:
     return constant(np.arange(factor, dtype=np.uint64) * np.uint64(8 * small.size))
 
 
-def _cut(x: Tensor, wanted: DType, _: str, name: str) -> Tensor:
+def _cut(x: Tensor, requested: DType, _: str, name: str) -> Tensor:
     """Smaller parts, in a new last axis."""
-    factor, dims = x.dtype.size // wanted.size, dims_of(x)
+    factor, dims = x.dtype.size // requested.size, dims_of(x)
     bits = cast(_read_as(x, _WORDS[x.dtype.size], dims), dtypes.uint64)
     column = primitive.unsqueeze(bits, [-1])
     result = None if dims is None else (*dims, factor)
-    moved = node("BitShift", [column, _shifts(wanted, factor)], dtypes.uint64, result,
+    moved = node("BitShift", [column, _shifts(requested, factor)], dtypes.uint64, result,
                  direction="RIGHT")  # fmt: skip
-    mask = constant(np.asarray(256**wanted.size - 1, np.uint64))
-    parts = cast(node("BitwiseAnd", [moved, mask], dtypes.uint64, result), _WORDS[wanted.size])
-    return _read_as(parts, wanted, result, name)
+    mask = constant(np.asarray(256**requested.size - 1, np.uint64))
+    parts = cast(node("BitwiseAnd", [moved, mask], dtypes.uint64, result), _WORDS[requested.size])
+    return _read_as(parts, requested, result, name)
 
 
-def _put_together(x: Tensor, wanted: DType, what: str, name: str) -> Tensor:
+def _put_together(x: Tensor, requested: DType, what: str, name: str) -> Tensor:
     """The last axis, whose elements make one."""
-    factor, dims = wanted.size // x.dtype.size, dims_of(x)
+    factor, dims = requested.size // x.dtype.size, dims_of(x)
     if dims is not None and (not dims or dims[-1] not in (None, factor)):
         raise ValueError(f"{what}: the last axis must have the size {factor}, got {list(dims)}")
     if dims is None or dims[-1] is None:
@@ -90,4 +92,4 @@ def _put_together(x: Tensor, wanted: DType, what: str, name: str) -> Tensor:
     result = None if dims is None else dims[:-1]
     axes = primitive.int_vector([-1])
     sums = node("ReduceSum", [moved, axes], dtypes.uint64, result, keepdims=0)
-    return _read_as(cast(sums, _WORDS[wanted.size]), wanted, result, name)
+    return _read_as(cast(sums, _WORDS[requested.size]), requested, result, name)

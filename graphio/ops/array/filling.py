@@ -65,15 +65,15 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
         if isinstance(input, (SparseTensor, SparseTensorValue)):
             whole = convert_to_tensor(input.dense_shape, name="dense_shape")
             return primitive.cast(whole, dtypes.as_dtype(out_type), at)
-        x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
+        x, requested = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
         dims = dims_of(x)
         if dims is not None and None not in dims:
-            return constant(np.asarray(dims, wanted.as_numpy_dtype), name=at)
+            return constant(np.asarray(dims, requested.as_numpy_dtype), name=at)
         result: Dims = (None if dims is None else len(dims),)
-        if wanted == dtypes.int64:
-            return node("Shape", [x], wanted, result, name=at)
+        if requested == dtypes.int64:
+            return node("Shape", [x], requested, result, name=at)
         full = node("Shape", [x], dtypes.int64, result, name="shape")
-        return node("Cast", [full], wanted, result, name=at, tf_type="Shape", to=wanted)
+        return node("Cast", [full], requested, result, name=at, tf_type="Shape", to=requested)
 
 
 @api_guard.operator
@@ -95,14 +95,14 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
             whole = convert_to_tensor(input.dense_shape, name="dense_shape")
             sizes = primitive.cast(whole, dtypes.as_dtype(out_type))
             return node("ReduceProd", [sizes], sizes.dtype, (), name=at, tf_type="Prod", keepdims=0)
-        x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
+        x, requested = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
         known = shapes.num_elements(dims_of(x))
         if known is not None:
-            return constant(np.asarray(known, wanted.as_numpy_dtype), name=at)
-        if wanted == dtypes.int64:
-            return node("Size", [x], wanted, (), name=at)
+            return constant(np.asarray(known, requested.as_numpy_dtype), name=at)
+        if requested == dtypes.int64:
+            return node("Size", [x], requested, (), name=at)
         full = node("Size", [x], dtypes.int64, (), name="size")
-        return node("Cast", [full], wanted, (), name=at, tf_type="Size", to=wanted)
+        return node("Cast", [full], requested, (), name=at, tf_type="Size", to=requested)
 
 
 @api_guard.operator
@@ -118,7 +118,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 
 def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str) -> Tensor:
-    wanted = dtypes.as_dtype(dtype).base_dtype
+    requested = dtypes.as_dtype(dtype).base_dtype
     with scope(name, default) as at:
         shape = cut(shape)
         known = static_ints(shape)
@@ -128,17 +128,17 @@ def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str
                 raise ValueError(f"{default}: shape {dims} has a negative size; sizes start at 0")
             total = shapes.num_elements(tuple(dims))
             if total is not None and total < _CONSTANT_BELOW:
-                filling = b"" if wanted == dtypes.string else value
-                return node_of(np.full(dims, filling, wanted.as_numpy_dtype), wanted, at)
+                filling = b"" if requested == dtypes.string else value
+                return node_of(np.full(dims, filling, requested.as_numpy_dtype), requested, at)
         target = ints(shape, default, "shape")
-        if wanted == dtypes.string:
+        if requested == dtypes.string:
             static = primitive.static_vector(target)
-            return node("Expand", [constant(b""), target], wanted, static, name=at)
-        single = np.asarray([value], wanted.as_numpy_dtype)
+            return node("Expand", [constant(b""), target], requested, static, name=at)
+        single = np.asarray([value], requested.as_numpy_dtype)
         return node(
             "ConstantOfShape",
             [target],
-            wanted,
+            requested,
             primitive.static_vector(target),
             name=at,
             tf_type="Fill",
@@ -173,17 +173,17 @@ def _filled_like(
 ) -> Tensor:
     with scope(name, default) as at:
         x = convert_to_tensor(tensor, name="tensor")
-        wanted = dtypes.as_dtype(dtype).base_dtype if dtype is not None else x.dtype.base_dtype
+        requested = dtypes.as_dtype(dtype).base_dtype if dtype is not None else x.dtype.base_dtype
         dims = dims_of(x)
         if optimize and dims is not None and None not in dims:
-            return _filled(list(dims), value, wanted, at, default)
-        blank = b"" if wanted == dtypes.string else value
-        filling = np.asarray([blank], wanted.as_numpy_dtype)
+            return _filled(list(dims), value, requested, at, default)
+        blank = b"" if requested == dtypes.string else value
+        filling = np.asarray([blank], requested.as_numpy_dtype)
         target = node("Shape", [x], dtypes.int64, (None if dims is None else len(dims),))
         return node(
             "ConstantOfShape",
             [target],
-            wanted,
+            requested,
             dims,
             name=at,
             tf_type="ZerosLike" if value == 0 else "OnesLike",
@@ -261,17 +261,17 @@ def range(
         start, limit = 0, start
     with scope(name, "range") as at:
         given = (("start", start), ("limit", limit), ("delta", delta))
-        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
-        if wanted is None:
+        requested = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        if requested is None:
             found = [_natural_dtype(v) for _, v in given]
-            wanted = max(found, key=_RANGE_ORDER.index)
+            requested = max(found, key=_RANGE_ORDER.index)
         for key, value in given:
             if is_symbolic(value):
                 require(convert_to_tensor(value), NUMERIC, "Range", key)
         parts = [
-            cast(convert_to_tensor(v, name=k), wanted)
+            cast(convert_to_tensor(v, name=k), requested)
             if is_symbolic(v)
-            else convert_to_tensor(v, dtype=wanted, name=k)
+            else convert_to_tensor(v, dtype=requested, name=k)
             for k, v in given
         ]
         first, stop, step = (constant_value(p) for p in parts)
@@ -280,7 +280,7 @@ def range(
             raise ValueError(f"Requires delta != 0: {step.item()} for {describe(at, 'Range')}")
         if first is not None and stop is not None and step is not None:
             length = _range_length(first.item(), stop.item(), step.item())
-        return node("Range", parts, wanted, (length,), name=at)
+        return node("Range", parts, requested, (length,), name=at)
 
 
 def _range_length(first: float, stop: float, step: float) -> int:

@@ -96,21 +96,21 @@ def _size_tells(
     axis: int, dims: Dims, begin: list[int | None] | None, size: list[int | None] | None
 ) -> bool:
     """Whether a part along an axis has the requested size only if it is inside the axis."""
-    wanted = None if size is None else size[axis]
+    requested = None if size is None else size[axis]
     first = None if begin is None else begin[axis]
-    if wanted is None:
+    if requested is None:
         return False
     known = dims is not None and dims[axis] is not None and first is not None
-    return known or wanted > 0 or first == 0
+    return known or requested > 0 or first == 0
 
 
 def _end(
     starts: Tensor, size: Any, begin: list[int | None] | None, count: list[int | None] | None
 ) -> Tensor:
     """The end of the part, axis by axis."""
-    first, wanted = _all_known(begin), _all_known(count)
-    if first is not None and wanted is not None:
-        ends = [last if c == -1 else f + c for f, c in zip(first, wanted, strict=True)]
+    first, requested = _all_known(begin), _all_known(count)
+    if first is not None and requested is not None:
+        ends = [last if c == -1 else f + c for f, c in zip(first, requested, strict=True)]
         return primitive.int_vector(ends, "ends")
     sizes = ints(size, "Slice", "size")
     return select(_takes_rest(sizes), constant(np.asarray(last)), binary("Add", starts, sizes))
@@ -134,9 +134,11 @@ def _checked_end(
 ) -> tuple[Tensor, list[Tensor]]:
     """As _end, with the checks that must run first, after which the part is within x."""
     limits, label = primitive.shape_of(x), "left_after_slice"
-    first, wanted = _all_known(begin), _all_known(count)
-    if first is not None and wanted is not None:
-        needed = primitive.int_vector([f + max(c, 0) for f, c in zip(first, wanted, strict=True)])
+    first, requested = _all_known(begin), _all_known(count)
+    if first is not None and requested is not None:
+        needed = primitive.int_vector(
+            [f + max(c, 0) for f, c in zip(first, requested, strict=True)]
+        )
         left = run_checks.in_range(binary("Sub", limits, needed), name=label)
         return _end(starts, size, begin, count), [left]
     sizes = ints(size, "Slice", "size")
@@ -161,9 +163,9 @@ def _slice_size(
     begin: list[int | None] | None,
     size: list[int | None] | None,
 ) -> int | None:
-    wanted = None if size is None else size[axis]
-    if wanted is None or wanted >= 0:
-        return wanted
+    requested = None if size is None else size[axis]
+    if requested is None or requested >= 0:
+        return requested
     full = None if dims is None else dims[axis]
     first = None if begin is None else begin[axis]
     return None if full is None or first is None else full - first
@@ -270,18 +272,18 @@ def gather(
     """
     with scope(name, "GatherV2") as at:
         x = convert_to_tensor(params, name="params")
-        places = convert_to_tensor(indices, name="indices")
-        require(places, INTEGER, "GatherV2", "indices")
+        positions = convert_to_tensor(indices, name="indices")
+        require(positions, INTEGER, "GatherV2", "indices")
         if run_axis.is_open(axis) and not batch_dims:
             return run_axis.along(
                 x, axis, "GatherV2", at,
-                lambda flat: gather(flat, places, validate_indices, axis=run_axis.AXIS),
+                lambda flat: gather(flat, positions, validate_indices, axis=run_axis.AXIS),
             )  # fmt: skip
         number = batch_dims if axis is None else int_value(axis, "gather", "axis")
         if batch_dims:
             if validate_indices is not False:
-                places = run_checks.in_range(places)
-            return _gather_in_batches(x, places, number if axis is not None else None,
+                positions = run_checks.in_range(positions)
+            return _gather_in_batches(x, positions, number if axis is not None else None,
                                       batch_dims, at)  # fmt: skip
         if x.shape.ndims == 0:
             raise ValueError(
@@ -290,18 +292,18 @@ def gather(
             )
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
         if validate_indices is not False:
-            places = run_checks.in_range(
-                places, None if x.shape.ndims is None else x.shape[number].value
+            positions = run_checks.in_range(
+                positions, None if x.shape.ndims is None else x.shape[number].value
             )
-        return primitive.gather(x, places, number, at, "GatherV2")
+        return primitive.gather(x, positions, number, at, "GatherV2")
 
 
 def _gather_in_batches(
-    x: Tensor, places: Tensor, axis: int | None, batch_dims: int, name: str
+    x: Tensor, positions: Tensor, axis: int | None, batch_dims: int, name: str
 ) -> Tensor:
     """The axis is moved after the shared ones, where a GatherND with coordinates of one number
     does the rest, and what it leaves is put in order."""
-    what, rank, own = describe(name, "GatherV2"), x.shape.ndims, places.shape.ndims
+    what, rank, own = describe(name, "GatherV2"), x.shape.ndims, positions.shape.ndims
     if rank is None or own is None:
         raise ValueError(f"gather: batch_dims needs the ranks of params and indices for {what}")
     shared = batch_dims + own if batch_dims < 0 else batch_dims
@@ -311,13 +313,13 @@ def _gather_in_batches(
             f"batch_dims is {batch_dims}, expected at most axis {at} and the rank {own} of indices "
             f"for {what}"
         )
-    dims, of_places = dims_of(x), dims_of(places)
-    assert dims is not None and of_places is not None
-    shapes.merge(dims[:shared], of_places[:shared], what)
+    dims, of_positions = dims_of(x), dims_of(positions)
+    assert dims is not None and of_positions is not None
+    shapes.merge(dims[:shared], of_positions[:shared], what)
     between = list(range(shared, at))
     if between:
         x = primitive.transpose(x, [*range(shared), at, *between, *range(at + 1, rank)])
-    wide = primitive.unsqueeze(cast(places, dtypes.int64), [own])
+    wide = primitive.unsqueeze(cast(positions, dtypes.int64), [own])
     if not between:
         return read_at(x, wide, shared, name)
     found = read_at(x, wide, shared)
@@ -346,11 +348,11 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     with scope(name, "BatchGather") as at:
         x = convert_to_tensor(params, name="params")
         dims = dims_of(x)
-        places = whole(indices, "BatchGather", "indices")
-        own = places.shape.ndims
+        positions = whole(indices, "BatchGather", "indices")
+        own = positions.shape.ndims
         if dims is not None and own is not None and 0 < own < len(dims):
-            return _gather_in_batches(x, run_checks.in_range(places), None, own - 1, at)
-        result = read_along(x, run_checks.in_range(places, dims[-1] if dims else None), at)
+            return _gather_in_batches(x, run_checks.in_range(positions), None, own - 1, at)
+        result = read_along(x, run_checks.in_range(positions, dims[-1] if dims else None), at)
         if dims is not None and own == len(dims):
             result.set_shape([*dims[:-1], None])
         return result
@@ -383,13 +385,13 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
     """
     with scope(name, "GatherNd") as at:
         x = convert_to_tensor(params, name="params")
-        places = convert_to_tensor(indices, name="indices")
-        require(places, INTEGER, "GatherNd", "indices")
+        positions = convert_to_tensor(indices, name="indices")
+        require(positions, INTEGER, "GatherNd", "indices")
         counts = static_ints(batch_dims)
         if counts is None or len(counts) != 1 or counts[0] is None:
             raise TypeError(f"gather_nd: batch_dims is {batch_dims}, expected one known integer")
         batches = counts[0]
-        dims = dims_of(places)
+        dims = dims_of(positions)
         depth = None if not dims else dims[-1]
         if depth is not None and x.shape.ndims is not None and depth > x.shape.ndims - batches:
             raise ValueError(
@@ -397,7 +399,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
                 f"{shapes.text(dims)} and params shape: {shapes.text_of(x)} for "
                 f"{describe(at, 'GatherNd')}"
             )
-        checked = run_checks.in_range(cast(places, dtypes.int64))
+        checked = run_checks.in_range(cast(positions, dtypes.int64))
         if batches or not getattr(params, "use_resource", False):
             return read_at(x, checked, batches, at)
         return primitive.unary("Identity", read_at(x, checked, 0, at, "ResourceGatherNd"))
@@ -481,24 +483,26 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         InvalidArgumentError: of the run, a coordinate is out of range.
     """
     with scope(name, "ScatterNd") as at:
-        places = run_checks.in_range(whole(indices, "ScatterNd", "indices"))
+        positions = run_checks.in_range(whole(indices, "ScatterNd", "indices"))
         values = convert_to_tensor(updates, name="updates")
         _check_scattered(
-            dims_of(places), dims_of(values), static_ints(shape), describe(at, "ScatterNd")
+            dims_of(positions), dims_of(values), static_ints(shape), describe(at, "ScatterNd")
         )
         blank = array.zeros(shape, values.dtype)
-        return add_at(blank, places, values, at)
+        return add_at(blank, positions, values, at)
 
 
-def _check_scattered(places: Dims, values: Dims, shape: list[int | None] | None, what: str) -> None:
+def _check_scattered(
+    positions: Dims, values: Dims, shape: list[int | None] | None, what: str
+) -> None:
     """Refuses shapes of indices and updates that cannot fit each other or the result's."""
-    if places is not None and values is not None:
-        shapes.merge(places[:-1], values[: len(places) - 1], what)
-        depth = places[-1]
+    if positions is not None and values is not None:
+        shapes.merge(positions[:-1], values[: len(positions) - 1], what)
+        depth = positions[-1]
         if depth is not None and shape is not None:
-            shapes.merge(values[len(places) - 1 :], tuple(shape[depth:]), what)
+            shapes.merge(values[len(positions) - 1 :], tuple(shape[depth:]), what)
     if shape is not None and 0 in shape:
-        counts = [shapes.num_elements(dims) for dims in (places, values)]
+        counts = [shapes.num_elements(dims) for dims in (positions, values)]
         if all(counts):
             raise ValueError(f"Indices and updates specified for empty output for {what}")
 
@@ -531,15 +535,15 @@ def scatter_sum(indices: Any, values: Any, rows: Any, name: str | None = None) -
         A tensor (rows, ...).
     """
     with scope(name, "ScatterSum") as at:
-        places = convert_to_tensor(indices, name="indices")
+        positions = convert_to_tensor(indices, name="indices")
         parts = convert_to_tensor(values, name="values")
         count = convert_to_tensor(rows, name="rows")
-        dims, at_dims = dims_of(parts), dims_of(places)
+        dims, at_dims = dims_of(parts), dims_of(positions)
         known = constant_value(count)
         result: Dims = None
         if dims is not None and at_dims is not None:
             result = (None if known is None else int(known), *dims[len(at_dims) :])
-        inputs = [places, parts, cast(count, dtypes.int64)]
+        inputs = [positions, parts, cast(count, dtypes.int64)]
         return node("ScatterSum", inputs, parts.dtype, result, name=at, domain="graphio")
 
 
@@ -563,12 +567,12 @@ def check_segments(data: Tensor, ids: Tensor, is_sorted: bool, what: str) -> Ten
         raise ValueError(f"Shape must be at least rank {own} but is rank {rank} for {what}: data")
     if is_sorted:
         _check_count(dims_of(data) or (), ids, what)
-    begin, wanted = (dims_of(data) or ())[:own], dims_of(ids) or ()
-    if is_sorted and None not in (*begin, *wanted) and begin != wanted:
+    begin, requested = (dims_of(data) or ())[:own], dims_of(ids) or ()
+    if is_sorted and None not in (*begin, *requested) and begin != requested:
         words = f"{what}: segment_ids should be the same size as dimension 0 of the input"
         # Their number is left open, so that nothing else refuses them while the graph is built.
         return node("Identity", [assertion.never(ids, words)], ids.dtype, (None,))
-    shapes.merge(begin, wanted, what)
+    shapes.merge(begin, requested, what)
     return ids
 
 
@@ -670,38 +674,38 @@ def one_hot(
         TypeError: on_value, off_value and dtype do not agree.
     """
     with scope(name, "one_hot") as at:
-        places = cast(integers(indices, "OneHot", "indices"), dtypes.int64)
+        positions = cast(integers(indices, "OneHot", "indices"), dtypes.int64)
         size = whole(cut(depth), "OneHot", "depth")
-        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        requested = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]
-        if wanted is None:
+        if requested is None:
             given = [convert_to_tensor(v) for v in given]
-        kinds = {v.dtype.base_dtype for v in given if is_symbolic(v)} | {wanted} - {None}
+        kinds = {v.dtype.base_dtype for v in given if is_symbolic(v)} | {requested} - {None}
         if len(kinds) > 1:
             named = ", ".join(sorted(kind.name for kind in kinds if kind is not None))
             raise TypeError(
                 f"one_hot: on_value, off_value and dtype are of different types: {named}"
             )
-        if wanted is None:
-            wanted = given[0].dtype if given else dtypes.float32
+        if requested is None:
+            requested = given[0].dtype if given else dtypes.float32
         on, off = (
-            scalar(default, wanted)
+            scalar(default, requested)
             if value is None
-            else convert_to_tensor(value, dtype=wanted, name=label)
+            else convert_to_tensor(value, dtype=requested, name=label)
             for value, default, label in ((on_value, 1, "on_value"), (off_value, 0, "off_value"))
         )
         # ONNX counts negative indices from the end; depth itself is out of range.
-        negative = compare("Less", places, constant(np.asarray(0, np.int64)))
-        guarded = select(negative, size, places)
+        negative = compare("Less", positions, constant(np.asarray(0, np.int64)))
+        guarded = select(negative, size, positions)
         values = primitive.concat([primitive.unsqueeze(v, [0]) for v in (off, on)], 0)
-        dims, known = dims_of(places), constant_value(size)
-        place = -1 if axis is None else int(axis)
+        dims, known = dims_of(positions), constant_value(size)
+        position = -1 if axis is None else int(axis)
         result: Dims = None
         if dims is not None:
-            where = shapes.normalize_axis(place, len(dims) + 1, describe(at, "OneHot"))
+            where = shapes.normalize_axis(position, len(dims) + 1, describe(at, "OneHot"))
             result = (*dims[:where], None if known is None else int(known), *dims[where:])
         inputs = [guarded, size, values]
-        return node("OneHot", inputs, wanted, result, name=at, axis=place)
+        return node("OneHot", inputs, requested, result, name=at, axis=position)
 
 
 @registered.dense_of_rows.register

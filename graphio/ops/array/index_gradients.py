@@ -23,8 +23,8 @@ from graphio.ops.base import primitive
 from graphio.ops.base.emit import node, operation, scalar
 from graphio.ops.base.primitive import binary, cast, compare, last, select
 from graphio.ops.base.shapes import Dims, dims_of
-from graphio.ops.math.product_gradients import Factors, shares
-from graphio.ops.math.reduction import running_product
+from graphio.ops.math.reduce_prod_gradients import Factors, shares
+from graphio.ops.math.reduction import cumulative_product
 
 Gradients = Sequence[Any]
 #: the gathers whose gradient names each row once
@@ -69,9 +69,9 @@ def _counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
     known = constant_value(indices)
     if known is not None and np.all(known >= 0):
         return indices
-    places = cast(indices, dtypes.int64)
-    negative = compare("Less", places, constant(np.asarray(0, np.int64)))
-    return select(negative, binary("Add", places, size), places)
+    positions = cast(indices, dtypes.int64)
+    negative = compare("Less", positions, constant(np.asarray(0, np.int64)))
+    return select(negative, binary("Add", positions, size), positions)
 
 
 @gradient("Gather")
@@ -88,8 +88,8 @@ def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
         return [each_row_once(slices) if op in _ONCE.of(op.graph) else slices, None]
     if indices.shape.ndims is None or x.shape.ndims is None:
         return [primitive.moved_back(op, dy), None]
-    places = _counted_from_the_front(indices, _size_of(x, axis))
-    return [_along_axis(x, places, dy, axis), None]
+    positions = _counted_from_the_front(indices, _size_of(x, axis))
+    return [_along_axis(x, positions, dy, axis), None]
 
 
 def with_each_row_once(rows: Tensor) -> None:
@@ -100,8 +100,8 @@ def with_each_row_once(rows: Tensor) -> None:
 
 def each_row_once(slices: IndexedSlices) -> IndexedSlices:
     """The slices with those of one row summed, in the order in which the rows come first."""
-    rows, places = distinct_values.unique(slices.indices)
-    values = index.unsorted_segment_sum(slices.values, places, array.shape(rows)[0])
+    rows, positions = distinct_values.unique(slices.indices)
+    values = index.unsorted_segment_sum(slices.values, positions, array.shape(rows)[0])
     return IndexedSlices(values, rows, slices.dense_shape)
 
 
@@ -132,16 +132,16 @@ def _gather_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
     rows = coordinates is not None and len(coordinates) == 2 and coordinates[1] == 1
     if op.type in ("GatherNd", "ResourceGatherNd") and rows:
         return [IndexedSlices(dy, primitive.squeeze(indices, [1]), array.shape(x)), None]
-    places = _Places("ScatterND", {})
-    return [places.scatter(primitive.fill_like(x, 0), indices, dy, "add"), None]
+    positions = _Positions("ScatterND", {})
+    return [positions.scatter(primitive.fill_like(x, 0), indices, dy, "add"), None]
 
 
 @gradient("GatherElements")
 def _gather_elements_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy added where the elements came from."""
     x, indices = op.inputs
-    places = _Places("ScatterElements", op.attrs)
-    return [places.scatter(primitive.fill_like(x, 0), indices, dy, "add"), None]
+    positions = _Positions("ScatterElements", op.attrs)
+    return [positions.scatter(primitive.fill_like(x, 0), indices, dy, "add"), None]
 
 
 @gradient("TopK")
@@ -150,14 +150,14 @@ def _top_k_gradient(op: Operation, dy: Tensor | None, _: Tensor | None = None) -
     x = op.inputs[0]
     if dy is None:
         return [None, None]
-    places = _Places("ScatterElements", {"axis": op.attrs.get("axis", -1)})
-    return [places.scatter(primitive.fill_like(x, 0), op.outputs[1], dy, "add"), None]
+    positions = _Positions("ScatterElements", {"axis": op.attrs.get("axis", -1)})
+    return [positions.scatter(primitive.fill_like(x, 0), op.outputs[1], dy, "add"), None]
 
 
 # ---- scatters ----
 
 
-class _Places:
+class _Positions:
     """The positions of a ScatterND or ScatterElements: reading and writing there."""
 
     def __init__(self, op: str, attrs: Any) -> None:
@@ -193,43 +193,43 @@ def _scatter_gradient(op: Operation, dy: Tensor) -> Gradients:
     are equal to the result.
     """
     data, indices, updates = op.inputs
-    places = _Places(op.op, op.attrs)
+    positions = _Positions(op.op, op.attrs)
     word = op.attrs.get("reduction", "none")
     reduction = word.decode() if isinstance(word, bytes) else str(word)
     if reduction == "mul":
-        return _scatter_product(places, data, indices, updates, dy)
+        return _scatter_mul(positions, data, indices, updates, dy)
     if reduction in ("max", "min"):
-        return _scatter_extreme(places, data, indices, updates, op.outputs[0], dy)
-    to_updates = places.gather(dy, indices, updates)
+        return _scatter_extreme(positions, data, indices, updates, op.outputs[0], dy)
+    to_updates = positions.gather(dy, indices, updates)
     if reduction == "none":
-        dy = places.scatter(dy, indices, primitive.fill_like(updates, 0), "none")
+        dy = positions.scatter(dy, indices, primitive.fill_like(updates, 0), "none")
     return [dy, None, to_updates]
 
 
-def _scatter_product(
-    places: _Places, data: Tensor, indices: Tensor, updates: Tensor, dy: Tensor
+def _scatter_mul(
+    positions: _Positions, data: Tensor, indices: Tensor, updates: Tensor, dy: Tensor
 ) -> Gradients:
     """The gradients of a scatter with reduction "mul"."""
     here, there = Factors(data), Factors(updates)
     found = shares(
         dy,
-        places.scatter(here.nonzero, indices, there.nonzero, "mul"),
-        places.scatter(here.zeros, indices, there.zeros, "add"),
-        places.scatter(here.vanishing, indices, there.vanishing, "add"),
+        positions.scatter(here.nonzero, indices, there.nonzero, "mul"),
+        positions.scatter(here.zeros, indices, there.zeros, "add"),
+        positions.scatter(here.vanishing, indices, there.vanishing, "add"),
     )
-    to_updates = there.owed([places.gather(share, indices, updates) for share in found])
+    to_updates = there.owed([positions.gather(share, indices, updates) for share in found])
     return [here.owed(found), None, to_updates]
 
 
 def _scatter_extreme(
-    places: _Places, data: Tensor, indices: Tensor, updates: Tensor, y: Tensor, dy: Tensor
+    positions: _Positions, data: Tensor, indices: Tensor, updates: Tensor, y: Tensor, dy: Tensor
 ) -> Gradients:
     zero = scalar(0, dy.dtype)
     here = compare("Equal", data, y)
-    there = compare("Equal", updates, places.gather(y, indices, updates))
-    ties = places.scatter(cast(here, dy.dtype), indices, cast(there, dy.dtype), "add")
+    there = compare("Equal", updates, positions.gather(y, indices, updates))
+    ties = positions.scatter(cast(here, dy.dtype), indices, cast(there, dy.dtype), "add")
     share = binary("Div", dy, ties)
-    to_updates = select(there, places.gather(share, indices, updates), zero)
+    to_updates = select(there, positions.gather(share, indices, updates), zero)
     return [select(here, share, zero), None, to_updates]
 
 
@@ -249,12 +249,14 @@ def _tensor_scatter_gradient(op: Operation, dy: Tensor) -> Gradients:
     axis = int(op.attrs.get("axis", -2)) % rank
     steps, zero, one = _size_of(update, axis), _int(0), _int(1)
     counts = node("Range", [zero, steps, one], dtypes.int64, (None,))
-    places = primitive.unsqueeze(counts, [i for i in range(rank) if i != axis])
+    positions = primitive.unsqueeze(counts, [i for i in range(rank) if i != axis])
     if starts is not None:
-        places = binary("Add", places, primitive.unsqueeze(starts, range(1, rank)))
+        positions = binary("Add", positions, primitive.unsqueeze(starts, range(1, rank)))
         # Only circular writing goes beyond the end.
-        places = node("Mod", [places, _size_of(cache, axis)], dtypes.int64, dims_of(places))
-    spread = primitive.expand(places, primitive.shape_of(update), dims_of(update))
+        positions = node(
+            "Mod", [positions, _size_of(cache, axis)], dtypes.int64, dims_of(positions)
+        )
+    spread = primitive.expand(positions, primitive.shape_of(update), dims_of(update))
     read = node("GatherElements", [dy, spread], dy.dtype, dims_of(update), axis=axis)
     return [kept, read, *rest]
 
@@ -306,14 +308,14 @@ def _cum_prod_gradient(op: Operation, dy: Tensor) -> Gradients:
     reverse, exclusive = int(op.attrs.get("reverse", 0)), int(op.attrs.get("exclusive", 0))
     order = [*(i for i in range(rank) if i != axis), axis]
     line, flow = primitive.transpose(x, order), primitive.transpose(dy, order)
-    before = running_product(line, _int(-1), 1, reverse)
+    before = cumulative_product(line, _int(-1), 1, reverse)
     size = _size_of(x, axis)
     square = primitive.concat([primitive.shape_of(line), primitive.unsqueeze(size, [0])], 0)
     after, reached = (1 - reverse) * 2 - 1, (exclusive if not reverse else -exclusive)
     rows = primitive.expand(primitive.unsqueeze(line, [rank - 1]), square, _square(line))
     ones = primitive.fill_like(rows, 1)
     factors = binary("Add", _half(rows, reverse, after), _half(ones, 1 - reverse, 0))
-    between = running_product(factors, _int(-1), exclusive, reverse)
+    between = cumulative_product(factors, _int(-1), exclusive, reverse)
     arriving = primitive.expand(primitive.unsqueeze(flow, [rank - 1]), square, _square(line))
     weights = binary("Mul", _half(arriving, reverse, reached), between)
     total = primitive.reduce_sum(weights, [rank], keepdims=False)
@@ -394,9 +396,11 @@ class _SliceBounds:
         sizes, taken = primitive.shape_of(x), primitive.shape_of(dy)
         given = cast(self.starts_input, dtypes.int64)
         zero = primitive.int_vector([0])
-        places = {axis: i for i, axis in enumerate(self.axes)}
+        positions = {axis: i for i, axis in enumerate(self.axes)}
         pieces = [
-            primitive.slice_axes(given, [places[i]], [places[i] + 1], [0]) if i in places else zero
+            primitive.slice_axes(given, [positions[i]], [positions[i] + 1], [0])
+            if i in positions
+            else zero
             for i in range(len(dims))
         ]
         starts = primitive.concat(pieces, 0)

@@ -149,12 +149,12 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         common: Dims = None
         for tensor in tensors:
             common = shapes.merge(common, dims_of(tensor), describe(at, "Pack"))
-        place = axis
+        position = axis
         if common is not None:
-            place = shapes.normalize_axis(axis, len(common) + 1, describe(at, "Pack"))
-        wide = [primitive.unsqueeze(t, [place]) for t in tensors]
-        dims = None if common is None else (*common[:place], len(tensors), *common[place:])
-        return node("Concat", wide, wide[0].dtype, dims, name=at, tf_type="Pack", axis=place)
+            position = shapes.normalize_axis(axis, len(common) + 1, describe(at, "Pack"))
+        wide = [primitive.unsqueeze(t, [position]) for t in tensors]
+        dims = None if common is None else (*common[:position], len(tensors), *common[position:])
+        return node("Concat", wide, wide[0].dtype, dims, name=at, tf_type="Pack", axis=position)
 
 
 @api_guard.operator
@@ -175,8 +175,8 @@ def unstack(
     with scope(name, "unstack") as at:
         x = convert_to_tensor(value, name="value")
         dims = dims_of(x)
-        place = shapes.normalize_axis(axis, None if dims is None else len(dims), "unstack")
-        known = None if dims is None else dims[place]
+        position = shapes.normalize_axis(axis, None if dims is None else len(dims), "unstack")
+        known = None if dims is None else dims[position]
         count = known if num is None else num
         if count is None:
             raise ValueError(
@@ -186,9 +186,9 @@ def unstack(
             raise ValueError(f"unstack: num is {count}, but axis {axis} has size {known}")
         if count == 0:
             return []
-        parts = split(x, count, place, name="split")
+        parts = split(x, count, position, name="split")
         return [
-            primitive.squeeze(p, [place], at if i == count - 1 else f"part_{i}")
+            primitive.squeeze(p, [position], at if i == count - 1 else f"part_{i}")
             for i, p in enumerate(parts)
         ]
 
@@ -217,28 +217,28 @@ def split(
             cut = run_axis.Cut(x, axis, "Split")
             parts = split(cut.flat, num_or_size_splits, run_axis.AXIS, num)
             return [cut.restored(part) for part in parts]
-        place = int_value(axis, "split", "axis")
-        place = shapes.normalize_axis(place, None if dims is None else len(dims), "split")
-        whole = None if dims is None else dims[place]
+        position = int_value(axis, "split", "axis")
+        position = shapes.normalize_axis(position, None if dims is None else len(dims), "split")
+        whole = None if dims is None else dims[position]
         sizes, target = _split_sizes(num_or_size_splits, whole, num, at)
         if target is not None and None in sizes:
-            target = _with_the_rest(target, x, place)
+            target = _with_the_rest(target, x, position)
         outputs = [
-            (x.dtype, None if dims is None else (*dims[:place], s, *dims[place + 1 :]))
+            (x.dtype, None if dims is None else (*dims[:position], s, *dims[position + 1 :]))
             for s in sizes
         ]
         inputs = [x] if target is None else [x, target]
-        made = operation("Split", inputs, outputs, name=at, attrs={"axis": place})
+        made = operation("Split", inputs, outputs, name=at, attrs={"axis": position})
         return list(made.outputs)
 
 
 def _split_sizes(
-    wanted: Any, length: int | None, num: int | None, name: str
+    requested: Any, length: int | None, num: int | None, name: str
 ) -> tuple[list[int | None], Tensor | None]:
     """The static sizes of the parts, and the node's input that says them (None: equal parts)."""
     what = describe(name, "Split")
-    if isinstance(wanted, (int, np.integer)):
-        parts = int(wanted)
+    if isinstance(requested, (int, np.integer)):
+        parts = int(requested)
         if parts < 1:
             raise ValueError(f"Number of ways to split should be > 0, but got {parts} for {what}")
         if length is None:
@@ -249,14 +249,14 @@ def _split_sizes(
                 "the axis cannot be cut into equal parts"
             )
         return [length // parts] * parts, primitive.int_vector([length // parts] * parts, "split")
-    sizes = static_ints(wanted)
+    sizes = static_ints(requested)
     if sizes is None:
         if num is None:
             raise ValueError(
-                f"Cannot infer argument `num` from shape, the sizes are {wanted!r} for {what}; "
+                f"Cannot infer argument `num` from shape, the sizes are {requested!r} for {what}; "
                 "give num"
             )
-        return [None] * num, ints(wanted, "Split", "size_splits")
+        return [None] * num, ints(requested, "Split", "size_splits")
     if num is not None and num != len(sizes):
         raise ValueError(f"split: num is {num}, but there are {len(sizes)} sizes for {what}")
     if sizes.count(-1) > 1:
@@ -266,17 +266,17 @@ def _split_sizes(
     elif -1 in sizes:
         rest = length - sum(s for s in sizes if s is not None and s != -1)
         sizes = [rest if s == -1 else s for s in sizes]
-        wanted = sizes
+        requested = sizes
     if None not in sizes and length is not None:
         total = sum(s for s in sizes if s is not None)
         if total != length or any(s is not None and s < 0 for s in sizes):
             raise ValueError(
                 f"split: sizes {sizes} make {total}, but the axis has size {length} for {what}"
             )
-    return sizes, ints(wanted, "Split", "size_splits")
+    return sizes, ints(requested, "Split", "size_splits")
 
 
-def _with_the_rest(sizes: Tensor, x: Tensor, place: int) -> Tensor:
+def _with_the_rest(sizes: Tensor, x: Tensor, position: int) -> Tensor:
     """Sizes of parts of x, with what the others leave of the axis in the place of a -1; with
     several of these as they are, so that the run fails."""
     known = constant_value(sizes)
@@ -284,7 +284,7 @@ def _with_the_rest(sizes: Tensor, x: Tensor, place: int) -> Tensor:
         return sizes
     lacks = compare("Equal", sizes, primitive.int_vector([-1]))
     given = primitive.select(lacks, primitive.int_vector([0]), sizes)
-    whole = primitive.gather(primitive.shape_of(x), primitive.int_vector([place]), 0)
+    whole = primitive.gather(primitive.shape_of(x), primitive.int_vector([position]), 0)
     rest = binary("Sub", whole, primitive.reduce_sum(given, [0], keepdims=True))
     count = primitive.reduce_sum(cast(lacks, dtypes.int64), [0], keepdims=True)
     alone = binary("And", lacks, compare("Equal", count, primitive.int_vector([1])))
@@ -479,14 +479,14 @@ def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
                 )
             parts = [x]
             if before:
-                places = primitive.int_vector(range(before - 1, -1, -1))
-                parts.insert(0, primitive.gather(x, places, axis))
+                positions = primitive.int_vector(range(before - 1, -1, -1))
+                parts.insert(0, primitive.gather(x, positions, axis))
             if after:
                 # Counted from the end, so that an index beyond the axis is refused.
-                turned = primitive.slice_axes(
+                tail = primitive.slice_axes(
                     x, [primitive.last], [-primitive.last - 1], [axis], [-1]
                 )
-                parts.append(primitive.gather(turned, primitive.int_vector(range(after)), axis))
+                parts.append(primitive.gather(tail, primitive.int_vector(range(after)), axis))
             if len(parts) > 1:
                 x = primitive.concat(parts, axis)
         return primitive.unary("Identity", x, at)
@@ -501,11 +501,11 @@ def _mirrored_in_run(x: Tensor, amounts: Tensor, rank: int, name: str) -> Tensor
     pairs = assertion.once(pairs, fits, "paddings must be no greater than the dimension size:")
     for axis in range(rank):
         size, (before, after) = sizes[axis, 0], (pairs[axis, 0], pairs[axis, 1])
-        places = filling.range(-before, size + after)
-        places = primitive.select(comparison.less(places, 0), -1 - places, places)
-        past = comparison.greater_equal(places, size)
-        places = primitive.select(past, 2 * size - 1 - places, places)
-        x = primitive.gather(x, places, axis)
+        positions = filling.range(-before, size + after)
+        positions = primitive.select(comparison.less(positions, 0), -1 - positions, positions)
+        past = comparison.greater_equal(positions, size)
+        positions = primitive.select(past, 2 * size - 1 - positions, positions)
+        x = primitive.gather(x, positions, axis)
     return primitive.unary("Identity", x, name)
 
 
@@ -566,14 +566,14 @@ def _sizes_along(op: Operation, axis: int) -> list[Tensor]:
 def _rows_of_parts(op: Operation, dy: IndexedSlices, sizes: Sequence[Tensor]) -> Gradients:
     """The slices of each input, whose rows follow each other: so that what no slice names stays
     untouched by optimizers."""
-    places, start = cast(dy.indices, dtypes.int64), scalar(0, dtypes.int64)
+    positions, start = cast(dy.indices, dtypes.int64), scalar(0, dtypes.int64)
     found = []
     for x, size in zip(op.inputs, sizes, strict=True):
         end = binary("Add", start, primitive.squeeze(size, [0]))
-        below, above = compare("Less", places, end), compare("GreaterOrEqual", places, start)
+        below, above = compare("Less", positions, end), compare("GreaterOrEqual", positions, start)
         mine = node("NonZero", [binary("And", above, below)], dtypes.int64, (1, None))
         mine = primitive.squeeze(mine, [0])
-        rows = binary("Sub", primitive.gather(places, mine, 0), start)
+        rows = binary("Sub", primitive.gather(positions, mine, 0), start)
         values = primitive.gather(dy.values, mine, 0)
         found.append(IndexedSlices(values, rows, primitive.shape_of(x)))
         start = end

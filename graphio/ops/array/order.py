@@ -124,8 +124,8 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
             )
         count = primitive.reshape(cast(number, dtypes.int64), [1])
         axis = -1 if dims is None else len(dims) - 1
-        values, places = _ranked(x, count, axis, largest=True, name=at)
-        return TopKV2(values, cast(places, dtypes.int32))
+        values, positions = _ranked(x, count, axis, largest=True, name=at)
+        return TopKV2(values, cast(positions, dtypes.int32))
 
 
 def _sorted(values: Any, axis: Any, direction: str, tf_type: str, at: str) -> tuple[Tensor, Tensor]:
@@ -141,11 +141,11 @@ def _sorted(values: Any, axis: Any, direction: str, tf_type: str, at: str) -> tu
     if rank is None or run_axis.is_open(axis):
         cut = run_axis.Cut(x, axis, tf_type)
         pair = _sorted(cut.flat, run_axis.AXIS, direction, tf_type, at)
-        ordered, places = (cut.restored(part) for part in pair)
-        return ordered, places
-    place = shapes.normalize_axis(int_value(axis, tf_type, "axis"), rank, describe(at, tf_type))
-    size = primitive.slice_axes(primitive.shape_of(x), [place], [place + 1], [0])
-    return _ranked(x, size, place, direction == "DESCENDING")
+        ordered, positions = (cut.restored(part) for part in pair)
+        return ordered, positions
+    position = shapes.normalize_axis(int_value(axis, tf_type, "axis"), rank, describe(at, tf_type))
+    size = primitive.slice_axes(primitive.shape_of(x), [position], [position + 1], [0])
+    return _ranked(x, size, position, direction == "DESCENDING")
 
 
 @api_guard.operator
@@ -220,16 +220,16 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"side must be either 'right' or 'left'. Saw: {side}.")
     with scope(name, "searchsorted") as at:
-        row, wanted = operands(
+        row, requested = operands(
             sorted_sequence, values, "SearchSorted", ("sorted_sequence", "values")
         )
         require(row, NUMERIC, "SearchSorted", "sorted_sequence")
-        dims, of_values = dims_of(row), dims_of(wanted)
+        dims, of_values = dims_of(row), dims_of(requested)
         if not dims or not of_values:
             raise ValueError("searchsorted: both tensors need a known rank of 1 or more")
         shapes.merge(dims[:-1], of_values[:-1], describe(at, "SearchSorted"))
         rank = len(dims)
-        a, b = primitive.unsqueeze(row, [rank - 1]), primitive.unsqueeze(wanted, [rank])
+        a, b = primitive.unsqueeze(row, [rank - 1]), primitive.unsqueeze(requested, [rank])
         below = compare("Less" if side == "left" else "LessOrEqual", a, b)
         number = dtypes.as_dtype(out_type).base_dtype
         counted = primitive.reduce_sum(cast(below, number), [rank], keepdims=False)
@@ -264,9 +264,9 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
                       tensor, "ListDiff", ("x", "y"))  # fmt: skip
         equal = compare("Equal", primitive.unsqueeze(tensor, [1]), primitive.unsqueeze(others, [0]))
         absent = node("Not", [reduction.reduce_any(equal, [1])], dtypes.bool, dims_of(tensor))
-        places = primitive.squeeze(reshaping.where(absent), [1])
+        positions = primitive.squeeze(reshaping.where(absent), [1])
         kind = dtypes.as_dtype(index_dtype).base_dtype
-        return ListDiff(primitive.gather(tensor, places, 0), cast(places, kind))
+        return ListDiff(primitive.gather(tensor, positions, 0), cast(positions, kind))
 
 
 @api_guard.operator
@@ -343,9 +343,9 @@ def confusion_matrix(
         else:
             parts = cast(convert_to_tensor(weights, name="weights"), kind)
         side = primitive.unsqueeze(count, [0])
-        places = primitive.concat([primitive.unsqueeze(p, [1]) for p in pair], 1)
+        positions = primitive.concat([primitive.unsqueeze(p, [1]) for p in pair], 1)
         shape = primitive.concat([side, side], 0)
-        result = index.add_at(filling.zeros(shape, parts.dtype), places, parts, at)
+        result = index.add_at(filling.zeros(shape, parts.dtype), positions, parts, at)
         if size is not None:
             result.set_shape([size, size])
         return result
@@ -402,11 +402,11 @@ def histogram_fixed_width(
         count = primitive.reshape(cast(convert_to_tensor(nbins, name="nbins"), dtypes.int64), [])
         wide = cast(count, dtypes.float64)
         apart = binary("Sub", cast(x, dtypes.float64), low)
-        place = elementwise.floor(
+        position = elementwise.floor(
             binary("Div", binary("Mul", apart, wide), binary("Sub", high, low))
         )
         zero, one = (scalar(v, dtypes.float64) for v in (0, 1))
-        inside = binary("Max", binary("Min", place, binary("Sub", wide, one)), zero)
-        places = primitive.reshape(cast(inside, dtypes.int64), [-1])
-        ones = primitive.fill_like(places, 1, dtypes.as_dtype(dtype))
-        return index.scatter_sum(places, ones, count, name=at)
+        inside = binary("Max", binary("Min", position, binary("Sub", wide, one)), zero)
+        positions = primitive.reshape(cast(inside, dtypes.int64), [-1])
+        ones = primitive.fill_like(positions, 1, dtypes.as_dtype(dtype))
+        return index.scatter_sum(positions, ones, count, name=at)

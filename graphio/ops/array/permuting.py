@@ -37,13 +37,13 @@ def transposed(x: Tensor, perm: Tensor, at: str) -> Tensor:
     steps = index.gather(_steps(sizes), axes)
     target = index.gather(sizes, axes)
     if rank is None:
-        moved = index.gather(array.reshape(x, [-1]), _places(target, steps))
+        moved = index.gather(array.reshape(x, [-1]), _positions(target, steps))
         return array.reshape(moved, target, name=at)
-    place = array.zeros([1] * rank, dtypes.int64)
+    position = array.zeros([1] * rank, dtypes.int64)
     for axis in range(rank):
         numbers = array.range(target[axis]) * steps[axis]
-        place = place + array.reshape(numbers, [-1 if a == axis else 1 for a in range(rank)])
-    result = index.gather(array.reshape(x, [-1]), place, name=at)
+        position = position + array.reshape(numbers, [-1 if a == axis else 1 for a in range(rank)])
+    result = index.gather(array.reshape(x, [-1]), position, name=at)
     result.set_shape([None] * rank)
     return result
 
@@ -53,7 +53,7 @@ def _steps(sizes: Tensor) -> Tensor:
     return cumprod(sizes, exclusive=True, reverse=True)
 
 
-def _places(target: Tensor, steps: Tensor) -> Tensor:
+def _positions(target: Tensor, steps: Tensor) -> Tensor:
     """The offsets of the elements of a tensor of the target's sizes in memory with given steps, for
     any number of axes: each element's number as coordinates (elements, axes)."""
     count = reduction.reduce_prod(target)

@@ -54,15 +54,15 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
                 f"repeat: repeats has shape {shapes.text_of(counts)}, expected () or (n)"
             )
         if axis is None:
-            x, place = reshaping.reshape(x, [-1]), 0
+            x, position = reshaping.reshape(x, [-1]), 0
         else:
-            place = _axis(axis, x, describe(at, "Repeat"))
+            position = _axis(axis, x, describe(at, "Repeat"))
         # An axis in front makes the gradient one tensor, as that of a lookup in rows is not.
         rows = reshaping.expand_dims(x, 0)
-        place = place + 1 if place >= 0 else place
+        position = position + 1 if position >= 0 else position
         dims = dims_of(rows)
-        size = None if dims is None else dims[place]
-        found = index.gather(rows, _places(counts, rows, place, size), axis=place)
+        size = None if dims is None else dims[position]
+        found = index.gather(rows, _positions(counts, rows, position, size), axis=position)
         return reshaping.squeeze(found, [0], name=at)
 
 
@@ -72,7 +72,7 @@ def _axis(axis: Any, x: Tensor, what: str) -> int:
     return shapes.normalize_axis(operator.index(axis), x.shape.ndims, what)
 
 
-def _places(counts: Tensor, rows: Tensor, axis: int, size: int | None) -> Tensor:
+def _positions(counts: Tensor, rows: Tensor, axis: int, size: int | None) -> Tensor:
     """The numbers of the parts along axis in the order of the result: int64 (n)."""
     known = constant_value(counts)
     many = 1 if known is None else known.size

@@ -102,11 +102,11 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
                 f"Invalid value in tensor used for shape: {int(sizes.min())} for "
                 f"{describe(at, 'Reshape')}; a size is 0 or more, one may be -1"
             )
-        wanted = primitive.static_vector(target)
-        dims = shapes.reshaped(dims_of(x), wanted, describe(at, "Reshape"))
-        if wanted is not None and 0 in wanted and None in wanted and sizes is not None:
+        requested = primitive.static_vector(target)
+        dims = shapes.reshaped(dims_of(x), requested, describe(at, "Reshape"))
+        if requested is not None and 0 in requested and None in requested and sizes is not None:
             found = [d for d in dims or () if d is not None]
-            if len(found) == len(wanted):  # next to a size of 0 the engines take no -1
+            if len(found) == len(requested):  # next to a size of 0 the engines take no -1
                 target = primitive.int_vector(found)
         return primitive.reshape_to(x, target, dims, at)
 
@@ -129,17 +129,17 @@ def expand_dims(
     Raises:
         ValueError: axis is out of range, or neither or both of axis and dim are given.
     """
-    place = renamed("axis", axis, "dim", dim)
-    if place is None:
+    position = renamed("axis", axis, "dim", dim)
+    if position is None:
         raise ValueError("expand_dims: give axis, the index of the new axis")
     with scope(name, "ExpandDims") as at:
         x = convert_to_tensor(input, name="input")
-        if run_axis.is_open(place):
-            axes = primitive.reshape(whole(place, "ExpandDims", "axis"), [1])
+        if run_axis.is_open(position):
+            axes = primitive.reshape(whole(position, "ExpandDims", "axis"), [1])
             wide = primitive.unsqueeze(x, axes, at)
             wide.set_shape(None if x.shape.ndims is None else [None] * (x.shape.ndims + 1))
             return wide
-        number = int_value(place, "expand_dims", "axis")
+        number = int_value(position, "expand_dims", "axis")
         if x.shape.ndims is not None:
             number = shapes.normalize_axis(number, x.shape.ndims + 1, describe(at, "ExpandDims"))
         return primitive.unsqueeze(x, [number], at)
@@ -172,18 +172,19 @@ def squeeze(
             if dims is None or None in dims:
                 return node("Squeeze", [x], x.dtype, None, name=at)
             return primitive.squeeze(x, [i for i, d in enumerate(dims) if d == 1], at)
-        places = [int_value(a, "squeeze", "axis") for a in _listed(given)]
-        places = shapes.normalize_axes(
-            places, None if dims is None else len(dims), describe(at, "Squeeze")
+        positions = [int_value(a, "squeeze", "axis") for a in _listed(given)]
+        positions = shapes.normalize_axes(
+            positions, None if dims is None else len(dims), describe(at, "Squeeze")
         )
-        for place in places if dims is not None else []:
+        for position in positions if dims is not None else []:
             assert dims is not None
-            if dims[place] not in (1, None):
+            if dims[position] not in (1, None):
                 raise ValueError(
-                    f"Can not squeeze dim[{place}], expected a dimension of 1, got {dims[place]} "
-                    f"for {describe(at, 'Squeeze')} with input shapes: {shapes.text(dims)}."
+                    f"Can not squeeze dim[{position}], expected a dimension of 1, got "
+                    f"{dims[position]} for {describe(at, 'Squeeze')} with input shapes: "
+                    f"{shapes.text(dims)}."
                 )
-        return primitive.squeeze(x, places, at)
+        return primitive.squeeze(x, positions, at)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -214,14 +215,16 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         order = static_ints(perm)
         if order is None or None in order:
             return registered.transposed(x, ints(perm, "Transpose", "perm"), at)
-        places = [p for p in order if p is not None]
-        count = len(places) if dims is None else len(dims)
-        if sorted(p % count if -count <= p < count else -1 for p in places) != list(range(count)):
+        positions = [p for p in order if p is not None]
+        count = len(positions) if dims is None else len(dims)
+        if sorted(p % count if -count <= p < count else -1 for p in positions) != list(
+            range(count)
+        ):
             raise errors.InvalidArgumentError(
-                message=f"perm {places} is not a permutation of the {count} axes for "
+                message=f"perm {positions} is not a permutation of the {count} axes for "
                 f"{describe(at, 'Transpose')} with input shapes: {shapes.text(dims)}."
             )
-        return primitive.transpose(x, [p % count for p in places], at)
+        return primitive.transpose(x, [p % count for p in positions], at)
 
 
 @api_guard.operator
@@ -234,12 +237,12 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     with scope(name, "BroadcastTo") as at:
         x = convert_to_tensor(input, name="input")
         target = ints(cut(shape), "BroadcastTo", "shape")
-        wanted = primitive.static_vector(target)
-        if wanted is not None:
+        requested = primitive.static_vector(target)
+        if requested is not None:
             what = describe(at, "BroadcastTo")
-            merged = shapes.broadcast(dims_of(x), wanted, what)
-            shapes.merge(merged, wanted, what)
-        return node("Expand", [x, target], x.dtype, wanted, name=at, tf_type="BroadcastTo")
+            merged = shapes.broadcast(dims_of(x), requested, what)
+            shapes.merge(merged, requested, what)
+        return node("Expand", [x, target], x.dtype, requested, name=at, tf_type="BroadcastTo")
 
 
 @api_guard.operator

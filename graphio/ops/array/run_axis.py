@@ -43,8 +43,8 @@ def is_open(axis: Any) -> bool:
 def checked_axes(x: Tensor, axes: Any, op: str, count: int | None = None) -> Tensor:
     """A vector of axes of x counted from the front, int64; count: how many, if that is known. A
     run in which one is out of range fails: it reads the numbers 0 to rank - 1 at the axes."""
-    places = primitive.reshape(whole(axes, op, "axis"), [-1 if count is None else count])
-    return primitive.gather(numbers_of_axes(x), places, 0, "axis_in_range")
+    positions = primitive.reshape(whole(axes, op, "axis"), [-1 if count is None else count])
+    return primitive.gather(numbers_of_axes(x), positions, 0, "axis_in_range")
 
 
 def numbers_of_axes(x: Tensor) -> Tensor:
@@ -70,12 +70,12 @@ class Cut:
 
     def __init__(self, x: Tensor, axis: Any, op: str) -> None:
         sizes = primitive.shape_of(x)
-        place = checked_axes(x, axis, op, 1)
-        after = primitive.binary("Add", place, primitive.int_vector([1]))
+        position = checked_axes(x, axis, op, 1)
+        after = primitive.binary("Add", position, primitive.int_vector([1]))
         self.rank = x.shape.ndims
-        self.before = _part(sizes, primitive.int_vector([0]), place)
+        self.before = _part(sizes, primitive.int_vector([0]), position)
         self.behind = _part(sizes, after, primitive.int_vector([primitive.last]))
-        own = primitive.gather(sizes, place, 0)
+        own = primitive.gather(sizes, position, 0)
         ends = [node("ReduceProd", [part], dtypes.int64, (1,), keepdims=1)
                 for part in (self.before, self.behind)]  # fmt: skip
         target = primitive.concat([ends[0], own, ends[1]], 0)
@@ -139,10 +139,10 @@ def _beside(cut: Cut) -> Tensor:
     return primitive.concat([cut.before, cut.behind], 0)
 
 
-def _alike(cut: Cut, wanted: Tensor, op: str) -> Tensor:
+def _alike(cut: Cut, requested: Tensor, op: str) -> Tensor:
     """The flat tensor of a Cut, once its sizes off the axis are checked to be the expected ones."""
     found = _beside(cut)
-    equal = primitive.cast(primitive.compare("Equal", found, wanted), dtypes.int64)
+    equal = primitive.cast(primitive.compare("Equal", found, requested), dtypes.int64)
     holds = primitive.cast(node("ReduceMin", [equal], dtypes.int64, (), keepdims=0), dtypes.bool)
     checked = assertion.once(found, holds, f"{op}: sizes off the axis are not those of the first:")
     with scopes.control_dependencies([checked]):

@@ -60,11 +60,11 @@ __all__ = [
 
 
 def _scattered(
-    data: Tensor, places: Tensor, updates: Tensor, reduction: str, name: str | None = None
+    data: Tensor, positions: Tensor, updates: Tensor, reduction: str, name: str | None = None
 ) -> Tensor:
     version = {"none": 11, "add": 16, "mul": 16}.get(reduction, 18)
     attrs = {} if reduction == "none" else {"reduction": reduction}
-    inputs = [data, places, updates]
+    inputs = [data, positions, updates]
     return node("ScatterND", inputs, data.dtype, dims_of(data), name=name, version=version, **attrs)
 
 
@@ -73,10 +73,10 @@ def _write(
 ) -> Tensor:
     with scope(name, tf_type) as at:
         x = convert_to_tensor(tensor, name="tensor")
-        places = convert_to_tensor(indices, name="indices")
-        require(places, INTEGER, tf_type, "indices")
+        positions = convert_to_tensor(indices, name="indices")
+        require(positions, INTEGER, tf_type, "indices")
         values = like(updates, x, tf_type, ("tensor", "updates"))
-        dims, coordinates = dims_of(x), dims_of(places)
+        dims, coordinates = dims_of(x), dims_of(positions)
         if coordinates == () or (
             dims and coordinates and coordinates[-1] and coordinates[-1] > len(dims)
         ):
@@ -89,7 +89,7 @@ def _write(
             shapes.merge(dims_of(values), expected, describe(at, tf_type))
         if sign < 0:
             values = primitive.unary("Neg", values)
-        wide = run_checks.in_range(cast(places, dtypes.int64))
+        wide = run_checks.in_range(cast(positions, dtypes.int64))
         return _scattered(x, wide, values, "add" if sign else "none", at)
 
 
@@ -390,9 +390,9 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
             if rank is not None and dims is not None:
                 shapes.merge(dims_of(at_rows), dims[:rank], describe(at, "DynamicStitch"))
                 rest = shapes.merge(rest, dims[rank:], describe(at, "DynamicStitch"))
-        places = [primitive.reshape(cast(i, dtypes.int64), [-1]) for i, _ in pieces]
+        positions = [primitive.reshape(cast(i, dtypes.int64), [-1]) for i, _ in pieces]
         rows = [_stitched_rows(at_rows, x, rest) for at_rows, x in pieces]
-        joined = places[0] if len(places) == 1 else primitive.concat(places, 0)
+        joined = positions[0] if len(positions) == 1 else primitive.concat(positions, 0)
         joined = run_checks.not_negative(joined, "dynamic_stitch: an index is negative")
         values = rows[0] if len(rows) == 1 else primitive.concat(rows, 0)
         tail = primitive.slice_axes(primitive.shape_of(values), [1], [primitive.last], [0])

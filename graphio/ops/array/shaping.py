@@ -59,15 +59,15 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "EnsureShape") as at:
         tensor = convert_to_tensor(x, name="input")
-        wanted = as_shape(shape)
-        if not tensor.shape.is_compatible_with(wanted):
+        requested = as_shape(shape)
+        if not tensor.shape.is_compatible_with(requested):
             raise ValueError(
-                f"Shapes must be compatible: {tensor.shape} and {wanted} for {at[:-1]}"
+                f"Shapes must be compatible: {tensor.shape} and {requested} for {at[:-1]}"
             )
-        dims = dims_of(tensor.shape.merge_with(wanted))
-        if wanted.ndims is None:
+        dims = dims_of(tensor.shape.merge_with(requested))
+        if requested.ndims is None:
             return primitive.unary("Identity", tensor, at)
-        sizes = [-1 if d is None else d for d in wanted.as_list()]
+        sizes = [-1 if d is None else d for d in requested.as_list()]
         made = operation(
             "EnsureShape", [tensor], [(tensor.dtype, dims)], name=at, domain="graphio",
             attrs={"dims": sizes},
@@ -236,8 +236,8 @@ def histogram_fixed_width_bins(
         count = elementwise.cast(nbins, x.dtype)
         scaled = elementwise.truediv(x - borders[0], borders[1] - borders[0])
         last = elementwise.cast(nbins, dtypes.int32) - 1
-        place = elementwise.cast(elementwise.floor(count * scaled), dtypes.int32)
-        return elementwise.cast(elementwise.clip_by_value(place, 0, last), dtype, name=at)
+        position = elementwise.cast(elementwise.floor(count * scaled), dtypes.int32)
+        return elementwise.cast(elementwise.clip_by_value(position, 0, last), dtype, name=at)
 
 
 @api_guard.operator

@@ -145,15 +145,15 @@ class _Indexing:
         kept = sum(item is None or isinstance(item, slice) for item in after)
         self._add(after, -sum(item is not None for item in after), -kept)
 
-    def _add(self, items: Sequence[Any], axis: int, place: int) -> None:
+    def _add(self, items: Sequence[Any], axis: int, position: int) -> None:
         """Notes what the items ask for from an axis on; below 0 both are counted from the end."""
         for item in items:
             if item is None:
-                self.new_axes.append(place)
-                place += 1
+                self.new_axes.append(position)
+                position += 1
             elif isinstance(item, slice):
                 self._add_range(axis, item)
-                axis, place = axis + 1, place + 1
+                axis, position = axis + 1, position + 1
             else:
                 self.numbers.append((axis, self._index(axis, item)))
                 axis += 1
@@ -161,8 +161,8 @@ class _Indexing:
     def _around_ellipsis(self, items: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The items with the ellipsis written out; where the rank is unknown those before it and
         those after it."""
-        places = [i for i, item in enumerate(items) if item is Ellipsis]
-        if len(places) > 1:
+        positions = [i for i, item in enumerate(items) if item is Ellipsis]
+        if len(positions) > 1:
             raise ValueError("an index expression may hold one ellipsis, got two")
         taken = sum(item is not None and item is not Ellipsis for item in items)
         rank = None if self.dims is None else len(self.dims)
@@ -170,9 +170,9 @@ class _Indexing:
             raise ValueError(
                 f"Index out of range: '{self.tensor.name}' has {rank} axes, but {taken} are indexed"
             )
-        if not places:
+        if not positions:
             return list(items), []
-        before, after = items[: places[0]], items[places[0] + 1 :]
+        before, after = items[: positions[0]], items[positions[0] + 1 :]
         if rank is None:
             return list(before), list(after)
         return [*before, *[slice(None)] * (rank - taken), *after], []
@@ -286,8 +286,8 @@ def _is_integer_scalar(value: Any) -> bool:
 
 
 def _pick(x: Tensor, name: str | None, *, index: Any, axis: int) -> Tensor:
-    place = index if isinstance(index, Tensor) else constant(np.asarray(index, np.int64))
-    return primitive.gather(x, place, axis, name, tf_type="StridedSlice")
+    position = index if isinstance(index, Tensor) else constant(np.asarray(index, np.int64))
+    return primitive.gather(x, position, axis, name, tf_type="StridedSlice")
 
 
 Tensor.overload("__getitem__", getitem)

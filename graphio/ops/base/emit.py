@@ -139,14 +139,14 @@ def like(value: Any, first: Tensor, op: str, names: tuple[str, str]) -> Tensor:
     Raises:
         TypeError: value is a tensor of another dtype, or has no value of first's dtype.
     """
-    wanted = first.dtype.base_dtype
-    if is_symbolic(value) and value.dtype.base_dtype != wanted:
+    requested = first.dtype.base_dtype
+    if is_symbolic(value) and value.dtype.base_dtype != requested:
         raise TypeError(
             f"Input '{names[1]}' of '{op}' Op has type {value.dtype.base_dtype.name} that does "
-            f"not match type {wanted.name} of argument '{names[0]}'; cast one of them"
+            f"not match type {requested.name} of argument '{names[0]}'; cast one of them"
         )
     label = names[1].replace("[", "_").replace("]", "")
-    return convert_to_tensor(value, dtype=wanted, name=label)
+    return convert_to_tensor(value, dtype=requested, name=label)
 
 
 def or_reflected(

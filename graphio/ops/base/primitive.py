@@ -138,10 +138,10 @@ def reshape_to(x: Tensor, target: Tensor, dims: Dims, name: str | None = None) -
 
 def expand(x: Tensor, shape: Tensor, dims: Dims = None) -> Tensor:
     """x broadcast to shape, which must be the result's."""
-    wanted = dims if dims is not None else static_vector(shape)
-    if wanted is not None and None not in wanted and dims_of(x) == wanted:
+    requested = dims if dims is not None else static_vector(shape)
+    if requested is not None and None not in requested and dims_of(x) == requested:
         return x
-    return node("Expand", [x, shape], x.dtype, wanted)
+    return node("Expand", [x, shape], x.dtype, requested)
 
 
 def reduce_sum(
@@ -169,13 +169,13 @@ def unsqueeze(x: Tensor, axes: Sequence[int] | Tensor, name: str | None = None) 
     dims: Dims = None
     if isinstance(axes, Tensor):
         known = constant_value(axes)
-        places = None if known is None else [int(v) for v in known]
+        positions = None if known is None else [int(v) for v in known]
     else:
-        places = list(axes)
+        positions = list(axes)
     old = dims_of(x)
-    if places is not None and old is not None:
-        rank = len(old) + len(places)
-        at = {p % rank for p in places}
+    if positions is not None and old is not None:
+        rank = len(old) + len(positions)
+        at = {p % rank for p in positions}
         rest = iter(old)
         dims = tuple(1 if i in at else next(rest) for i in range(rank))
     target = axes if isinstance(axes, Tensor) else int_vector(axes, "axes")
@@ -249,9 +249,9 @@ def gather(
 
 def fill_like(x: Tensor, value: float, dtype: DType | None = None) -> Tensor:
     """A tensor of x's shape, all elements value."""
-    wanted = (dtype or x.dtype).base_dtype
-    filling = np.asarray([value], dtype=wanted.as_numpy_dtype)
-    return node("ConstantOfShape", [shape_of(x)], wanted, dims_of(x), value=filling)
+    requested = (dtype or x.dtype).base_dtype
+    filling = np.asarray([value], dtype=requested.as_numpy_dtype)
+    return node("ConstantOfShape", [shape_of(x)], requested, dims_of(x), value=filling)
 
 
 def moved_back(op: Operation, dy: Tensor, others: Sequence[Tensor | None] | None = None) -> Tensor:

@@ -43,8 +43,8 @@ def _rank_assertion(
     with scope(name, default) as at:
         tensor = _as_tensor(x)
         static = tensor.shape
-        wanted = [_rank_tensor(rank, default) for rank in ranks]
-        known = [_known_rank(rank) for rank in wanted]
+        expected = [_rank_tensor(rank, default) for rank in ranks]
+        known = [_known_rank(rank) for rank in expected]
         plain = [k for k in known if k is not None]
         if static.ndims is not None and len(plain) == len(known):
             if not holds(static.ndims, plain):
@@ -56,12 +56,12 @@ def _rank_assertion(
                 )
             return branches.no_op(name="static_checks_determined_all_ok")
         found = array.size(_sizes(tensor))
-        conditions = [test(found, rank) for rank in wanted]
+        conditions = [test(found, rank) for rank in expected]
         condition = conditions[0]
         for other in conditions[1:]:
             condition = comparison.logical_or(condition, other)
         must = f"rank {words}".rstrip()
-        shown = [message or "", f"Tensor {_shown(tensor)} must have {must}", *wanted]
+        shown = [message or "", f"Tensor {_shown(tensor)} must have {must}", *expected]
         shown += ["Received shape: ", _sizes(tensor)]
         return Assert(condition, shown if data is None else data, summarize, name=at)
 
@@ -203,11 +203,11 @@ def assert_shapes(
     pairs = list(shapes.items()) if hasattr(shapes, "items") else list(shapes)
     options = {"data": data, "summarize": summarize, "message": message}
     with scope(name, "assert_shapes"):
-        wanted = [_Wanted(x, shape, message or "") for x, shape in pairs if shape is not None]
-        ranks = [check for each in wanted for check in each.rank_checks(options)]
+        expected = [_Requested(x, shape, message or "") for x, shape in pairs if shape is not None]
+        ranks = [check for each in expected for check in each.rank_checks(options)]
         known: dict[Any, _Size] = {}
         with scopes.control_dependencies(ranks):
-            checks = [check for each in wanted for check in each.size_checks(known, options)]
+            checks = [check for each in expected for check in each.size_checks(known, options)]
         return branches.group(*ranks, *checks)
 
 
@@ -226,7 +226,7 @@ class _Size:
     source: str
 
 
-class _Wanted:
+class _Requested:
     """A tensor and the shape that it must have."""
 
     def __init__(self, x: Any, shape: Any, words: str) -> None:
@@ -262,9 +262,9 @@ class _Wanted:
             if symbol is None or (isinstance(symbol, str) and symbol == "."):
                 continue
             found = self._size(axis)
-            wanted = _explicit(symbol) or known.setdefault(symbol, found)
-            if wanted is not found:
-                checks += self._check(axis, found, wanted, options)
+            expected = _explicit(symbol) or known.setdefault(symbol, found)
+            if expected is not found:
+                checks += self._check(axis, found, expected, options)
         return checks
 
     def _size(self, axis: int) -> _Size:
@@ -282,22 +282,22 @@ class _Wanted:
         return _Size(None, sizes_of_run[axis], source)
 
     def _check(
-        self, axis: int, found: _Size, wanted: _Size, options: dict[str, Any]
+        self, axis: int, found: _Size, expected: _Size, options: dict[str, Any]
     ) -> list[Operation]:
         must = f"Tensor {_shown(self.tensor)} dimension {axis} must have size"
-        by = f"Specified {'explicitly' if not wanted.source else f'by {wanted.source}'}"
-        if found.static is not None and wanted.static is not None:
-            if found.static == wanted.static:
+        by = f"Specified {'explicitly' if not expected.source else f'by {expected.source}'}"
+        if found.static is not None and expected.static is not None:
+            if found.static == expected.static:
                 return []
             raise ValueError(
-                f"{self.words}{by}.  {must} {wanted.static}.  Received size {found.static}, shape "
-                f"{self.tensor.shape}"
+                f"{self.words}{by}.  {must} {expected.static}.  Received size {found.static}, "
+                f"shape {self.tensor.shape}"
             )
-        size = wanted.run
+        size = expected.run
         shown = [self.words, by, must, size, "Received shape: ", _sizes(self.tensor)]
         data = options["data"]
         same = comparison.equal(
-            elementwise.cast(found.run, dtypes.int64), elementwise.cast(wanted.run, dtypes.int64)
+            elementwise.cast(found.run, dtypes.int64), elementwise.cast(expected.run, dtypes.int64)
         )
         return [Assert(same, shown if data is None else data, options["summarize"])]
 

@@ -58,11 +58,11 @@ def assert_type(
     """
     with scope(name, "assert_type"):
         given = tensor.values if isinstance(tensor, SparseTensor) else tensor
-        found, wanted = convert_to_tensor(given, name="tensor"), dtypes.as_dtype(tf_type)
-        if found.dtype.base_dtype != wanted.base_dtype:
+        found, expected = convert_to_tensor(given, name="tensor"), dtypes.as_dtype(tf_type)
+        if found.dtype.base_dtype != expected.base_dtype:
             raise TypeError(
                 f"{message or ''}  {found.name} is {found.dtype.name}, must be of type "
-                f"{wanted.name}"
+                f"{expected.name}"
             )
         return branches.no_op("statically_determined_correct_type")
 
@@ -78,19 +78,19 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     Raises:
         ValueError: dtypes differ, or are not floating.
     """
-    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    expected = None if dtype is None else dtypes.as_dtype(dtype)
     for tensor in [t for t in tensors or () if t is not None]:
         found = tensor.dtype.base_dtype
-        if wanted is not None and found != wanted:
+        if expected is not None and found != expected:
             raise ValueError(
                 f"Tensor {getattr(tensor, 'name', tensor)}, type={found.name}, must be of the same "
-                f"type ({wanted.name})."
+                f"type ({expected.name})."
             )
-        wanted = found
-    wanted = dtypes.float32 if wanted is None else wanted
-    if not wanted.is_floating:
-        raise ValueError(f"Expected floating point type, got {wanted.name}.")
-    return wanted
+        expected = found
+    expected = dtypes.float32 if expected is None else expected
+    if not expected.is_floating:
+        raise ValueError(f"Expected floating point type, got {expected.name}.")
+    return expected
 
 
 @api_guard.operator

@@ -95,10 +95,10 @@ def _checked(
     at: str,
 ) -> Operation:
     values = constant_value(a), constant_value(b)
-    said = shown if data is None else data
+    printed = shown if data is None else data
     if values[0] is not None and values[1] is not None and not np.all(known(*values)):
-        raise _known_to_fail(said)
-    return Assert(reduction.reduce_all(test(a, b)), said, summarize, at)
+        raise _known_to_fail(printed)
+    return Assert(reduction.reduce_all(test(a, b)), printed, summarize, at)
 
 
 def _unary(function: str, test: Binary, known: Any, sign: str) -> Assertion:

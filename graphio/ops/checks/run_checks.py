@@ -96,10 +96,10 @@ def positive(x: Tensor, words: str) -> Tensor:
 def spread(x: Tensor, like: Tensor, words: str) -> Tensor:
     """A tensor, once it is known to be a scalar or to have another's rank and sizes of 1 or its."""
     own, other = primitive.shape_of(x), primitive.shape_of(like)
-    rank, wanted = (primitive.count(shape, dtypes.int64) for shape in (own, other))
-    same_rank = comparison.equal(rank, wanted)
+    rank, expected = (primitive.count(shape, dtypes.int64) for shape in (own, other))
+    same_rank = comparison.equal(rank, expected)
     # Shapes of different ranks are compared as far as the shorter one goes.
-    length = primitive.unsqueeze(primitive.binary("Min", rank, wanted), [0])
+    length = primitive.unsqueeze(primitive.binary("Min", rank, expected), [0])
     zero, axis = primitive.int_vector([0]), primitive.int_vector([0])
     own, other = (
         node("Slice", [shape, zero, length, axis], dtypes.int64, (None,)) for shape in (own, other)
@@ -118,15 +118,15 @@ def within(x: Tensor, limit: int, words: str) -> Tensor:
     return once(x, primitive.all_of(inside), words)
 
 
-def in_range(places: Tensor, size: int | None = None, name: str | None = None) -> Tensor:
+def in_range(positions: Tensor, size: int | None = None, name: str | None = None) -> Tensor:
     """Indices, once they are known to be 0 or more and, where it is given, less than the size."""
-    known = constant_value(places)
+    known = constant_value(positions)
     if known is not None and not np.any(known < 0):
-        return places  # the kernels that read and write by number look at the upper end
-    if places.dtype.name not in ("int32", "int64"):
-        places = cast(places, dtypes.int64)
+        return positions  # the kernels that read and write by number look at the upper end
+    if positions.dtype.name not in ("int32", "int64"):
+        positions = cast(positions, dtypes.int64)
     limit = -1 if size is None else size
     return node(
-        "IndexRange", [places], places.dtype, dims_of(places), name=name, domain="graphio",
+        "IndexRange", [positions], positions.dtype, dims_of(positions), name=name, domain="graphio",
         limit=limit,
     )  # fmt: skip

@@ -34,8 +34,8 @@ class Cells(NamedTuple):
 
     def at(self, index: Any) -> Tensor | None:
         """The element at an index; None if the index is not known, or was not written."""
-        place = constant_value(convert_to_tensor(index, name="index"))
-        return None if place is None or place.ndim else self.elements.get(int(place))
+        position = constant_value(convert_to_tensor(index, name="index"))
+        return None if position is None or position.ndim else self.elements.get(int(position))
 
     def with_one(self, index: Any, element: Tensor, dynamic: bool) -> Cells | None:
         """The cells with one more element; None if its index is unknown, taken or beyond the end.
@@ -45,19 +45,19 @@ class Cells(NamedTuple):
             element: what is written there.
             dynamic: whether the array is extended by elements beyond its end.
         """
-        place = constant_value(convert_to_tensor(index, name="index"))
-        if place is None or place.ndim or place < 0:
+        position = constant_value(convert_to_tensor(index, name="index"))
+        if position is None or position.ndim or position < 0:
             return None
-        at, size = int(place), max(self.size, int(place) + 1)
+        at, size = int(position), max(self.size, int(position) + 1)
         if at in self.elements or (size > self.size and not dynamic):
             return None
         return Cells({**self.elements, at: array.identity(element)}, size, self.dtype)
 
     def replaced(self, index: Any, element: Tensor) -> Cells:
         """The cells with another element at an index that is known and was written."""
-        place = constant_value(convert_to_tensor(index, name="index"))
-        assert place is not None
-        return self._replace(elements={**self.elements, int(place): element})
+        position = constant_value(convert_to_tensor(index, name="index"))
+        assert position is not None
+        return self._replace(elements={**self.elements, int(position): element})
 
     def identity(self) -> Cells:
         """The same, after the control dependencies around."""

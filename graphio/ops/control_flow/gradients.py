@@ -183,21 +183,21 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
     made again and that one is differentiated. What its own bodies compute may have another shape
     whenever they run, and so could not leave the iterations of a loop around it."""
 
-    def differentiate(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
+    def differentiate(op: Operation, *dy: Tensor | None, requested: Sequence[bool]) -> Gradients:
         here = op.graph.outer is None or op.graph is scopes.get_default_graph()
         if here or _keeps_shapes(op) or not _repeatable(op):
-            return function(op, *dy, wanted=wanted)
+            return function(op, *dy, requested=requested)
         sources = [*op.operands, *op.captures]
         known: dict[Tensor, Tensor] = {}
         for tensor in sources:
             if tensor is not None and tensor not in known:
                 known[tensor] = array.identity(tensor)
         again = made_again(op, known)
-        asked = {
-            known[t] for t, want in zip(sources, wanted, strict=True) if want and t is not None
+        targets_of_copy = {
+            known[t] for t, want in zip(sources, requested, strict=True) if want and t is not None
         }
         own = [*again.operands, *again.captures]
-        found = function(again, *dy, wanted=[t in asked for t in own])
+        found = function(again, *dy, requested=[t in targets_of_copy for t in own])
         by_copy: dict[Tensor, Any] = {}
         for copy, dx in zip(own, found, strict=True):
             if copy is not None and dx is not None:
@@ -237,10 +237,10 @@ def _has_state(body: Graph) -> bool:
 
 @gradient("If")
 @_in_reach
-def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
+def if_gradient(op: Operation, *dy: Tensor | None, requested: Sequence[bool]) -> Gradients:
     """dx = dx of the branch taken; a branch that ignores x gives zeros."""
     captures = op.captures
-    targets = [t for t, want in zip(captures, wanted[1:], strict=True) if want and _flows(t)]
+    targets = [t for t, want in zip(captures, requested[1:], strict=True) if want and _flows(t)]
     arriving = list(dy)
     branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
     outer = scopes.get_default_graph()
@@ -327,14 +327,16 @@ def _leave_if(intermediates: _Intermediates, op: Operation, branch: int, tensor:
 
 @gradient("Loop")
 @_in_reach
-def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
+def loop_gradient(op: Operation, *dy: Tensor | None, requested: Sequence[bool]) -> Gradients:
     """The adjoint of v[i+1] = body(v[i], c): for i from last to first, dv and dc by the body's
     own gradient at the values of iteration i; dc sums over the iterations."""
     body: Graph = op.attrs["body"]
     count = len(op.operands) - 2
     captures = op.captures
     carried = [i for i in range(count) if body.inputs[2 + i].dtype.is_floating]
-    sums = [t for t, want in zip(captures, wanted[2 + count :], strict=True) if want and _flows(t)]
+    sums = [
+        t for t, want in zip(captures, requested[2 + count :], strict=True) if want and _flows(t)
+    ]
     scans = [k for k in range(count, len(dy)) if dy[k] is not None]
     if not carried and not scans:
         return [None] * (len(op.operands) + len(captures))
@@ -447,7 +449,7 @@ def _row(stacked: Tensor | None, position: Tensor) -> Tensor:
 
 @gradient("Scan")
 @_in_reach
-def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
+def scan_gradient(op: Operation, *dy: Tensor | None, requested: Sequence[bool]) -> Gradients:
     """As Loop's, by a Scan that goes the other way: what arrives at the joined outputs and what
     the forward body leaves are cut, and the gradients of what was cut are joined."""
     body: Graph = op.attrs["body"]
@@ -457,8 +459,10 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     captures = op.captures
     carried = [i for i in range(count) if _flows(body.inputs[i])]
     scans = [k for k in range(count, len(dy)) if dy[k] is not None]
-    pieces = [i for i in range(len(cuts)) if wanted[count + i] and _flows(body.inputs[count + i])]
-    inner = wanted[len(given_inputs) :]
+    pieces = [
+        i for i in range(len(cuts)) if requested[count + i] and _flows(body.inputs[count + i])
+    ]
+    inner = requested[len(given_inputs) :]
     sums = [t for t, want in zip(captures, inner, strict=True) if want and _flows(t)]
     if not carried and not scans:
         return [None] * (len(given_inputs) + len(captures))

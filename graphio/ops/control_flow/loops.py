@@ -175,15 +175,15 @@ def _invariants(structure: Any, entering: list[list[Part]], given: Any) -> list[
         flat = [s.shape if isinstance(s, TensorSpec) else as_shape(s) for s in flat]
     found = []
     for leaf, parts, shape in zip(leaves, entering, flat, strict=True):
-        wanted = carrying.invariants(leaf, parts, shape)
-        for part, one in zip(parts, wanted, strict=True):
+        requested = carrying.invariants(leaf, parts, shape)
+        for part, one in zip(parts, requested, strict=True):
             if not one.is_compatible_with(part.shape):
                 assert isinstance(part, Tensor)
                 raise ValueError(
                     f"while_loop: the shape invariant {one} is not compatible with the initial "
                     f"value '{part.name}' of shape {part.shape}"
                 )
-        found.append(wanted)
+        found.append(requested)
     return found
 
 

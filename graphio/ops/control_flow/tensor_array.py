@@ -187,9 +187,9 @@ class TensorArray:
                 made: Tensor = array.identity(cell, name=scope)
             else:
                 made = self._taken(_position(at), scope)
-            place = None if self._read_once is None else constant_value(at)
-            if place is not None:
-                read_once.note(made.op, self._read_once, int(place))
+            position = None if self._read_once is None else constant_value(at)
+            if position is not None:
+                read_once.note(made.op, self._read_once, int(position))
             return made
 
     @api_boundary.rolling_back_operator
@@ -323,8 +323,8 @@ class TensorArray:
 
     def takes_cell(self, index: Any) -> bool:
         """Whether an element at an index would be one that `cell` gives."""
-        place = constant_value(convert_to_tensor(index, name="index"))
-        return self._rows is None and _length(self._free) is not None and place is not None
+        position = constant_value(convert_to_tensor(index, name="index"))
+        return self._rows is None and _length(self._free) is not None and position is not None
 
     def with_cell(self, index: Any, value: Tensor) -> TensorArray:
         """The array with another element in the place of one that `cell` has given."""
@@ -530,8 +530,8 @@ def _shaped(rows: Tensor, free: Tensor, values: Tensor) -> Tensor:
     chosen = node("Slice", [both, first, last, axis], dtypes.int64, (None,))
     rest = p.slice_axes(chosen, [1], [p.last], [0])
     target = p.concat([p.shape_of(free), rest], 0)
-    wanted = node("ReduceProd", [target], dtypes.int64, (1,), keepdims=1)
-    more = p.binary("Sub", wanted, p.unsqueeze(size, [0]))
+    requested = node("ReduceProd", [target], dtypes.int64, (1,), keepdims=1)
+    more = p.binary("Sub", requested, p.unsqueeze(size, [0]))
     pads = p.concat([start, more], 0)
     flat = node("Pad", [p.reshape(rows, [-1], (None,)), pads], rows.dtype, (None,))
     return p.reshape_to(flat, target, None)
@@ -540,14 +540,14 @@ def _shaped(rows: Tensor, free: Tensor, values: Tensor) -> Tensor:
 def _longer(rows: Tensor, free: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
     """Rows up to the largest of the positions, where it is beyond the end."""
     count = p.count(free, dtypes.int64)
-    wanted = _count_with(count, positions)
-    more = p.unsqueeze(p.binary("Sub", wanted, count), [0])
+    requested = _count_with(count, positions)
+    more = p.unsqueeze(p.binary("Sub", requested, count), [0])
     rank = rows.shape.ndims
     assert rank is not None
     pads = p.concat([p.int_vector([0] * rank), more, p.int_vector([0] * (rank - 1))], 0)
     dims = dims_of(rows)
     grown = node("Pad", [rows, pads], rows.dtype, None if dims is None else (None, *dims[1:]))
-    return grown, p.concat([free, _numbers(count, wanted)], 0)
+    return grown, p.concat([free, _numbers(count, requested)], 0)
 
 
 def _count_with(count: Tensor, positions: Tensor) -> Tensor:

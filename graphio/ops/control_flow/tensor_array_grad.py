@@ -91,8 +91,8 @@ class TensorArrayGradient:
             elif self._sums.takes_cell(index):
                 self._sums = self._sums.write(index, tensor)
             else:
-                places = array.reshape(convert_to_tensor(index), [1])
-                self._sums = self._sums.with_added(places, array.expand_dims(tensor, 0))
+                positions = array.reshape(convert_to_tensor(index), [1])
+                self._sums = self._sums.with_added(positions, array.expand_dims(tensor, 0))
         return self
 
     @api_boundary.rolling_back_operator
@@ -115,9 +115,9 @@ class TensorArrayGradient:
 
 def _added(before: Tensor, value: Tensor, index: Any) -> Tensor:
     if not before.shape.is_compatible_with(value.shape):
-        place = convert_to_tensor(index).name if isinstance(index, Tensor) else index
+        position = convert_to_tensor(index).name if isinstance(index, Tensor) else index
         words = (
-            f"TensorArray: could not add to the gradient at index {place}, whose shape is "
+            f"TensorArray: could not add to the gradient at index {position}, whose shape is "
             f"{before.shape}, a value of shape {value.shape}"
         )
         return never(before, words)

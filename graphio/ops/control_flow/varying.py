@@ -65,8 +65,8 @@ class Varying:
         readers = _readers(body)
         variables = _loop_variables(op)
         found = {t for t, _, _ in variables if _is_open(t) and _is_resized(t, readers)}
-        growing = {t: a for t, before, a in variables if a is not t and _grows(t, before, a)}
-        found.update(growing)
+        resized = {t: a for t, before, a in variables if a is not t and _grows(t, before, a)}
+        found.update(resized)
         numbers = _reached(body.inputs, readers)
         self._operations: set[Operation] = set()
         for operation in body.operations:
@@ -82,7 +82,7 @@ class Varying:
         for formal, _, after in variables:
             following.setdefault(after, []).append(formal)
         self._tensors = _reached(found, readers, following)
-        self._grown = [(a, _reached([t], readers, following)) for t, a in growing.items()]
+        self._grown = [(a, _reached([t], readers, following)) for t, a in resized.items()]
 
     def larger(self, tensor: Tensor) -> list[Tensor]:
         """Loop variables, as they leave an iteration, that broadcasting may make larger, if the

@@ -183,10 +183,10 @@ def crop_and_resize(
         )
         rows, columns = (_lines(x, region, target, axis) for axis in (0, 1))
         y, w = primitive.unsqueeze(rows, [2]), primitive.unsqueeze(columns, [1])
-        place = primitive.unsqueeze(cast(numbers, dtypes.int64), [1, 2])
+        position = primitive.unsqueeze(cast(numbers, dtypes.int64), [1, 2])
         build = _nearest if method == "nearest" else _bilinear
         inside = compare("And", _within_axis(x, y, 1), _within_axis(x, w, 2))
-        found = build(x, place, y, w)
+        found = build(x, position, y, w)
         return select(primitive.unsqueeze(inside, [3]), found,
                       scalar(extrapolation_value, x.dtype), at)  # fmt: skip
 
@@ -218,8 +218,8 @@ def _lines(x: Tensor, boxes: Tensor, target: Tensor, axis: int) -> Tensor:
         binary("Mul", binary("Mul", half, binary("Add", low, high)), span),
         binary("Mul", low, span),
     )
-    places = cast(filling.range(size), kind)
-    return binary("Add", first, binary("Mul", primitive.unsqueeze(places, [0]), stride))
+    positions = cast(filling.range(size), kind)
+    return binary("Add", first, binary("Mul", primitive.unsqueeze(positions, [0]), stride))
 
 
 def _within_axis(x: Tensor, at: Tensor, axis: int) -> Tensor:
@@ -229,9 +229,9 @@ def _within_axis(x: Tensor, at: Tensor, axis: int) -> Tensor:
     )
 
 
-def _pixels(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
+def _pixels(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
     """(m, height, width, c): the elements at integer coordinates, clamped to the image."""
-    zero, parts = scalar(0, dtypes.int64), [place]
+    zero, parts = scalar(0, dtypes.int64), [position]
     for at, axis in ((y, 1), (w, 2)):
         end = binary("Sub", axis_size(x, axis), scalar(1, dtypes.int64))
         parts.append(binary("Max", binary("Min", cast(at, dtypes.int64), end), zero))
@@ -240,13 +240,13 @@ def _pixels(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
     return index.read_at(x, primitive.concat(wide, 3))
 
 
-def _nearest(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
+def _nearest(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
     half = scalar(0.5, x.dtype)
     up, left = (elementwise.floor(binary("Add", v, half)) for v in (y, w))
-    return _pixels(x, place, up, left)
+    return _pixels(x, position, up, left)
 
 
-def _bilinear(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
+def _bilinear(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
     top, left = elementwise.floor(y), elementwise.floor(w)
     bottom, right = elementwise.ceil(y), elementwise.ceil(w)
     down, along = (primitive.unsqueeze(binary("Sub", a, b), [3]) for a, b in ((y, top), (w, left)))
@@ -255,7 +255,7 @@ def _bilinear(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
         return binary("Add", a, binary("Mul", binary("Sub", b, a), part))
 
     upper, lower = (
-        mixed(_pixels(x, place, line, left), _pixels(x, place, line, right), along)
+        mixed(_pixels(x, position, line, left), _pixels(x, position, line, right), along)
         for line in (top, bottom)
     )
     return mixed(upper, lower, down)

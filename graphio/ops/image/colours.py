@@ -132,11 +132,11 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
         name: accepted.
     """
 
-    def turned(hue: Tensor, saturation: Tensor, value: Tensor) -> list[Tensor]:
+    def rotated(hue: Tensor, saturation: Tensor, value: Tensor) -> list[Tensor]:
         amount = elementwise.cast(convert_to_tensor(delta), hue.dtype)
         return [elementwise.floormod(hue + (amount + 1.0), 1.0), saturation, value]
 
-    return _in_hsv(image, name or "adjust_hue", turned)
+    return _in_hsv(image, name or "adjust_hue", rotated)
 
 
 @api_guard.operator
@@ -278,13 +278,13 @@ def ssim(
         blur = _gauss(filter_size, filter_sigma, x.shape[-1].value)
         first, second = elementwise.square(k1 * limit), elementwise.square(k2 * limit)
         means = blur(x), blur(y)
-        product, squares = (
+        doubled, squares = (
             2.0 * means[0] * means[1],
             elementwise.square(means[0]) + elementwise.square(means[1]),
         )
-        light = (product + first) / (squares + first)
+        light = (doubled + first) / (squares + first)
         both, each = 2.0 * blur(x * y), blur(elementwise.square(x) + elementwise.square(y))
-        shape = (both - product + second) / (each - squares + second)
+        shape = (both - doubled + second) / (each - squares + second)
         return reduction.reduce_mean(light * shape, [-3, -2, -1], name=at)
 
 

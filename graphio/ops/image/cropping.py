@@ -127,8 +127,11 @@ def crop_to_bounding_box(
         x, row = _one_or_many(image, op, at)
         what, checks = describe(at, op), _not_empty(x)
         starts, ends = [], []
-        wanted = {"height": (offset_height, target_height), "width": (offset_width, target_width)}
-        for axis, (side, pair) in enumerate(wanted.items(), row):
+        requested = {
+            "height": (offset_height, target_height),
+            "width": (offset_width, target_width),
+        }
+        for axis, (side, pair) in enumerate(requested.items(), row):
             offset, target = _offset_and_target(pair, op, side)
             checks += _holds(offset >= 0, f"offset_{side} must be >= 0", what)
             checks += _holds(target > 0, f"target_{side} must be > 0", what)
@@ -166,8 +169,11 @@ def pad_to_bounding_box(
         what, checks = describe(at, op), _not_empty(x)
         before: list[Any] = [0] * (row + 3)
         after: list[Any] = [0] * (row + 3)
-        wanted = {"height": (offset_height, target_height), "width": (offset_width, target_width)}
-        for axis, (side, pair) in enumerate(wanted.items(), row):
+        requested = {
+            "height": (offset_height, target_height),
+            "width": (offset_width, target_width),
+        }
+        for axis, (side, pair) in enumerate(requested.items(), row):
             offset, target = _offset_and_target(pair, op, side)
             rest = target - offset - _size(x, axis)
             checks += _holds(offset >= 0, f"offset_{side} must be >= 0", what)

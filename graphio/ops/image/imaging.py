@@ -369,17 +369,17 @@ def resize_images(
 
 def _within(old: Any, size: Any) -> list[int]:
     """The largest size of the old one's proportions."""
-    wanted = static_ints(size)
-    if wanted is None or None in wanted or None in old:
+    requested = static_ints(size)
+    if requested is None or None in requested or None in old:
         raise ValueError("resize_images: preserve_aspect_ratio needs known sizes")
-    factor = min(n / o for n, o in zip(wanted, old, strict=True))
+    factor = min(n / o for n, o in zip(requested, old, strict=True))
     return [int(_math.floor(o * factor + 0.5)) for o in old]
 
 
 # ---- turns ----
 
 
-def _turned(image: Any, axis: int, op: str, name: str | None) -> Tensor:
+def _transposed(image: Any, axis: int, op: str, name: str | None) -> Tensor:
     with scope(name, op) as at:
         x, row = image_and_row(image, op, at)
         return index.reverse(x, [row + axis], name=at)
@@ -389,17 +389,17 @@ def _turned(image: Any, axis: int, op: str, name: str | None) -> Tensor:
 @of_any_rank("flip_left_right", 3)
 def flip_left_right(image: Any, name: str | None = None) -> Tensor:
     """Images with left and right exchanged; (h, w, c) or (n, h, w, c)."""
-    return _turned(image, 1, "flip_left_right", name)
+    return _transposed(image, 1, "flip_left_right", name)
 
 
 @api_guard.operator
 @of_any_rank("flip_up_down", 3)
 def flip_up_down(image: Any, name: str | None = None) -> Tensor:
     """Images with top and bottom exchanged; (h, w, c) or (n, h, w, c)."""
-    return _turned(image, 0, "flip_up_down", name)
+    return _transposed(image, 0, "flip_up_down", name)
 
 
-def _turned_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
+def _transposed_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
     with scope(None, op) as at:
         x, row = image_and_row(image, op, at)
         dims = dims_of(x)
@@ -416,14 +416,14 @@ def _turned_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
 @of_any_rank("random_flip_left_right", 3)
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Each image with left and right exchanged, or as it is, with equal chances."""
-    return _turned_or_not(image, 1, "random_flip_left_right", seed)
+    return _transposed_or_not(image, 1, "random_flip_left_right", seed)
 
 
 @api_guard.operator
 @of_any_rank("random_flip_up_down", 3)
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Each image with top and bottom exchanged, or as it is, with equal chances."""
-    return _turned_or_not(image, 0, "random_flip_up_down", seed)
+    return _transposed_or_not(image, 0, "random_flip_up_down", seed)
 
 
 @api_guard.operator
@@ -457,7 +457,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
         known = constant_value(turns)
         if known is not None:
             return _quarters(x, row, int(known) % 4, at)
-        return _turned_in_run(x, row, elementwise.floormod(turns, scalar(4, turns.dtype)), at)
+        return _reversed_in_run(x, row, elementwise.floormod(turns, scalar(4, turns.dtype)), at)
 
 
 def _quarters(x: Tensor, row: int, turns: int, name: str | None = None) -> Tensor:
@@ -468,7 +468,7 @@ def _quarters(x: Tensor, row: int, turns: int, name: str | None = None) -> Tenso
     return index.reverse(x, axes, name=name)
 
 
-def _turned_in_run(x: Tensor, row: int, turns: Tensor, name: str) -> Tensor:
+def _reversed_in_run(x: Tensor, row: int, turns: Tensor, name: str) -> Tensor:
     ways = [functools.partial(_quarters, x, row, n) for n in range(4)]
     y = primitive.unary("Identity", switch_case(cast(turns, dtypes.int32), ways), name)
     dims = dims_of(x) or ()
@@ -492,24 +492,24 @@ def convert_image_dtype(
         name: of the operation.
     """
     x = convert_to_tensor(image, name="image")
-    wanted = dtypes.as_dtype(dtype).base_dtype
+    requested = dtypes.as_dtype(dtype).base_dtype
     old = x.dtype.base_dtype
     to = elementwise.saturate_cast if saturate else elementwise.cast
     with scope(name, "convert_image") as at:
         require(x, NUMERIC, "convert_image", "image")
-        if old == wanted:
+        if old == requested:
             return primitive.unary("Identity", x, at)
-        if old.is_floating and wanted.is_floating:
-            return cast(x, wanted, at)
-        if old.is_integer and wanted.is_integer:
-            if old.max > wanted.max:
-                scale = (old.max + 1) // (wanted.max + 1)
-                return to(elementwise.floordiv(x, scalar(scale, old)), wanted, name=at)
-            scale = (wanted.max + 1) // (old.max + 1)
-            return binary("Mul", to(x, wanted), scalar(scale, wanted), at)
+        if old.is_floating and requested.is_floating:
+            return cast(x, requested, at)
+        if old.is_integer and requested.is_integer:
+            if old.max > requested.max:
+                scale = (old.max + 1) // (requested.max + 1)
+                return to(elementwise.floordiv(x, scalar(scale, old)), requested, name=at)
+            scale = (requested.max + 1) // (old.max + 1)
+            return binary("Mul", to(x, requested), scalar(scale, requested), at)
         if old.is_integer:
-            return binary("Mul", cast(x, wanted), scalar(1.0 / old.max, wanted), at)
-        return to(binary("Mul", x, scalar(wanted.max + 0.5, old)), wanted, name=at)
+            return binary("Mul", cast(x, requested), scalar(1.0 / old.max, requested), at)
+        return to(binary("Mul", x, scalar(requested.max + 0.5, old)), requested, name=at)
 
 
 @api_guard.operator
@@ -651,8 +651,8 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
 
 def _drawn(image: Any, low: float, high: float, seed: int | None) -> Tensor:
     kind = convert_to_tensor(image, name="image").dtype.base_dtype
-    wanted = kind if kind.is_floating else dtypes.float32
-    return cast(random.random_uniform([], low, high, seed=seed), wanted)
+    requested = kind if kind.is_floating else dtypes.float32
+    return cast(random.random_uniform([], low, high, seed=seed), requested)
 
 
 @api_guard.operator

@@ -54,8 +54,8 @@ def _depth_to_space(op: Operation, dy: Tensor) -> list[Tensor | None]:
         return [deep]
     # SpaceToDepth has a mode only since opset 28.
     n, d, h, w = size(dy, 0), size(dy, 1), size(deep, 2), size(deep, 3)
-    turned = transpose(sized(deep, n, block * block, d, h, w), [0, 2, 1, 3, 4])
-    return [reshape(turned, shape_of(_input(op, 0)), dims)]
+    transposed = transpose(sized(deep, n, block * block, d, h, w), [0, 2, 1, 3, 4])
+    return [reshape(transposed, shape_of(_input(op, 0)), dims)]
 
 
 @gradient("GridSample")
@@ -115,8 +115,8 @@ def affine_grid(theta: Tensor, size: Tensor, rank: int, align_corners: bool) -> 
     for k in range(rank):
         axis = rank - 1 - k
         at = primitive.unsqueeze(_coordinates(size, axis, wide, align_corners), range(1, k + 2))
-        product = primitive.binary("Mul", column(k), at)
-        total = product if total is None else primitive.binary("Add", total, product)
+        term = primitive.binary("Mul", column(k), at)
+        total = term if total is None else primitive.binary("Add", total, term)
     assert total is not None
     return primitive.cast(primitive.binary("Add", total, column(rank)), theta.dtype)
 

@@ -71,10 +71,10 @@ def _taps(
     for row in range(kernel[0]):
         for column in range(kernel[1]):
             ranges = []
-            for place, rate, extent, stride in zip(
+            for position, rate, extent, stride in zip(
                 (row, column), rates, extents, strides, strict=True
             ):
-                start, left = place * rate, extent - 1 - place * rate
+                start, left = position * rate, extent - 1 - position * rate
                 ranges.append(slice(start, -left if left else None, stride))
             taps.append(x[:, ranges[0], ranges[1], :])
     return taps
@@ -188,6 +188,6 @@ def erosion2d(
 ) -> Tensor:
     """The minimum of pixel - kernel in each window, the kernel taken backwards; see dilation2d."""
     with scope(name, "erosion2d") as at:
-        turned = index.reverse(convert_to_tensor(kernel, name="kernel"), [0, 1])
+        flipped = index.reverse(convert_to_tensor(kernel, name="kernel"), [0, 1])
         lower = elementwise.negative(convert_to_tensor(value, name="value"))
-        return elementwise.negative(dilation2d(lower, turned, strides, rates, padding), name=at)
+        return elementwise.negative(dilation2d(lower, flipped, strides, rates, padding), name=at)

@@ -80,11 +80,11 @@ def times(*sizes: Size) -> Size:
     result: Size = known
     for s in sizes:
         if not isinstance(s, int):
-            result = s if result == 1 and isinstance(result, int) else _product(result, s)
+            result = s if result == 1 and isinstance(result, int) else _times(result, s)
     return result
 
 
-def _product(a: Size, b: Size) -> Tensor:
+def _times(a: Size, b: Size) -> Tensor:
     return binary("Mul", _vector([a]), _vector([b]))
 
 
@@ -132,15 +132,15 @@ def _both(a: Tensor, b: Tensor) -> Tensor:
     return compare("And", a, b)
 
 
-def _inside(place: Tensor, count: Size) -> Tensor:
-    """0 <= place < count."""
-    least = compare("GreaterOrEqual", place, scalar(0, place.dtype))
-    return _both(least, compare("Less", place, _number(count, place.dtype)))
+def _inside(position: Tensor, count: Size) -> Tensor:
+    """0 <= position < count."""
+    least = compare("GreaterOrEqual", position, scalar(0, position.dtype))
+    return _both(least, compare("Less", position, _number(count, position.dtype)))
 
 
-def _kept(ok: Tensor, place: Tensor, weight: Tensor) -> Tap:
+def _kept(ok: Tensor, position: Tensor, weight: Tensor) -> Tap:
     """A tap whose weight is 0 outside the image."""
-    nowhere = select(ok, place, scalar(0, place.dtype))
+    nowhere = select(ok, position, scalar(0, position.dtype))
     return cast(nowhere, dtypes.int64), select(ok, weight, scalar(0, weight.dtype))
 
 
@@ -172,8 +172,8 @@ def _corners(
     found = []
     for corner in itertools.product(*taps):
         at, weight = images, None
-        for (place, share), many in zip(corner, sizes, strict=True):
-            at = binary("Add", binary("Mul", at, _number(many, dtypes.int64)), place)
+        for (position, share), many in zip(corner, sizes, strict=True):
+            at = binary("Add", binary("Mul", at, _number(many, dtypes.int64)), position)
             weight = share if weight is None else binary("Mul", weight, share)
         assert weight is not None
         found.append((gather(rows, at, 0), unsqueeze(cast(weight, x.dtype), [-1])))
@@ -254,17 +254,17 @@ def _cubic_far(x: Tensor, a: float = -0.75) -> Tensor:
     return _plus(binary("Mul", inner, x), -4 * a)
 
 
-def _placed(place: Tensor, weight: Tensor, count: Size, padding: str, align: bool) -> Tap:
+def _placed(position: Tensor, weight: Tensor, count: Size, padding: str, align: bool) -> Tap:
     """An index outside the image by the rule of padding."""
     if padding == "zeros":
-        return _kept(_inside(place, count), place, weight)
+        return _kept(_inside(position, count), position, weight)
     many, zero = _number(count, dtypes.int64), scalar(0, dtypes.int64)
     if padding == "border":
         end = _plus(many, -1)
-        return binary("Min", binary("Max", place, zero), end), weight
+        return binary("Min", binary("Max", position, zero), end), weight
     period = _scaled(_plus(many, -1) if align else many, 2)
     period = binary("Max", period, scalar(1, dtypes.int64))
-    inner = binary("Mod", place, period)
+    inner = binary("Mod", position, period)
     back = binary("Sub", period if align else _plus(period, -1), inner)
     return select(compare("Less", inner, many), inner, back), weight
 
@@ -296,7 +296,7 @@ def deform_conv(
     axes = []
     for i, out in enumerate((oh, ow)):
         index = constant(np.asarray(i, np.int64))
-        at = binary("Add", gather(moved, index, 2), _window_places(i, (kh, kw), out, attrs, x))
+        at = binary("Add", gather(moved, index, 2), _window_positions(i, (kh, kw), out, attrs, x))
         axes.append(_linear(at, size(x, i + 2)))
     values = _sum(_corners(planes, _image_numbers(images, 3), axes))
     if mask is not None:
@@ -308,7 +308,7 @@ def deform_conv(
     return y if b is None else binary("Add", y, reshape(b, [m, 1, 1]))
 
 
-def _window_places(
+def _window_positions(
     i: int, kernel: tuple[int, int], out: Size, attrs: Attributes, x: Tensor
 ) -> Tensor:
     """The positions of the taps along axis i without offsets, to broadcast with (taps, oh, ow)."""

@@ -109,10 +109,10 @@ class Band:
         across = primitive.unsqueeze(filling.range(columns), [0])
         number = across - down
         inside = comparison.logical_and(number >= self.first, number <= self.last)
-        place = elementwise.minimum(down, across) + self.begins(number, rows, columns, longest)
-        return (self.last - number) * longest + place, inside
+        position = elementwise.minimum(down, across) + self.begins(number, rows, columns, longest)
+        return (self.last - number) * longest + position, inside
 
-    def places(self, rows: Tensor, columns: Tensor, longest: Tensor) -> tuple[Tensor, Tensor]:
+    def positions(self, rows: Tensor, columns: Tensor, longest: Tensor) -> tuple[Tensor, Tensor]:
         """For each element of the diagonals its row-major index in a matrix, and whether it has
         one."""
         below = primitive.unsqueeze(filling.range(scalar(self.count, dtypes.int64)), [1])
@@ -168,12 +168,12 @@ def _size(x: Tensor, axis: int) -> Tensor:
     known = x.shape[axis].value
     if known is not None:
         return scalar(known, dtypes.int64)
-    place = scalar((x.shape.ndims or 0) + axis, dtypes.int64)
-    return primitive.gather(primitive.shape_of(x), place, 0)
+    position = scalar((x.shape.ndims or 0) + axis, dtypes.int64)
+    return primitive.gather(primitive.shape_of(x), position, 0)
 
 
 def _chosen(
-    x: Tensor, own: int, padding: Tensor, places: Tensor, inside: Tensor, name: str | None
+    x: Tensor, own: int, padding: Tensor, positions: Tensor, inside: Tensor, name: str | None
 ) -> Tensor:
     """For each index an element of the last axes of x, which count as one; outside the padding,
     which comes after them all."""
@@ -186,7 +186,7 @@ def _chosen(
     flat = primitive.reshape(x, primitive.concat([sizes, total], 0), (*dims[:lead], count))
     ends = [*[[0, 0]] * lead, [0, 1]]
     filled = joining.pad(flat, ends, constant_values=padding)
-    chosen = select(inside, places, primitive.squeeze(total, [0]))
+    chosen = select(inside, positions, primitive.squeeze(total, [0]))
     return primitive.gather(filled, chosen, lead, name)
 
 
@@ -222,8 +222,8 @@ def spread(
             for holds in fits:
                 checks += _required(holds, words + describe(at, band.op), facts)
             with scopes.control_dependencies(checks):
-                places, inside = band.cells(rows, columns, longest)
-            return _chosen(diagonal, band.axes, padding, places, inside, at)
+                positions, inside = band.cells(rows, columns, longest)
+            return _chosen(diagonal, band.axes, padding, positions, inside, at)
 
     return _of(build, band.axes, diagonal, band, name)
 
@@ -281,10 +281,10 @@ def taken(x: Tensor, band: Band, padding_value: Any, name: str | None) -> Tensor
             rows, columns = _size(input, -2), _size(input, -1)
             with scopes.control_dependencies(band.check(rows, columns, at)):
                 longest = band.longest(rows, columns)
-                places, inside = band.places(rows, columns, longest)
+                positions, inside = band.positions(rows, columns, longest)
             if band.count == 1:
-                places, inside = (primitive.squeeze(t, [0]) for t in (places, inside))
-            return _chosen(input, 2, padding, places, inside, at)
+                positions, inside = (primitive.squeeze(t, [0]) for t in (positions, inside))
+            return _chosen(input, 2, padding, positions, inside, at)
 
     return _of(build, 2, x, band, name)
 
@@ -310,10 +310,10 @@ def replaced(x: Tensor, diagonal: Tensor, band: Band, name: str | None) -> Tenso
             )
             checks += _required(comparison.equal(length, longest), words, facts)
             with scopes.control_dependencies(checks):
-                places, inside = band.cells(rows, columns, longest)
+                positions, inside = band.cells(rows, columns, longest)
             zero = scalar(0, input.dtype)
             return select(
-                inside, _chosen(diagonal, band.axes, zero, places, inside, None), input, at
+                inside, _chosen(diagonal, band.axes, zero, positions, inside, None), input, at
             )
 
     call = of_any_rank(band.op, 2, band.axes)(build)

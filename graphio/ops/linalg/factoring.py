@@ -81,8 +81,8 @@ def _eig_gradient(op: Operation, de: Tensor | None, dv: Tensor | None) -> Gradie
     inner = matrices.matrix_diag(array.zeros_like(values) if de is None else de)
     if dv is not None:
         apart = array.expand_dims(values, -2) - array.expand_dims(values, -1)
-        turned = matmul.matmul(vectors, dv, transpose_a=True)
-        inner = inner + div_no_nan(turned, apart)
+        transposed = matmul.matmul(vectors, dv, transpose_a=True)
+        inner = inner + div_no_nan(transposed, apart)
     whole = matmul.matmul(vectors, matmul.matmul(inner, vectors, transpose_b=True))
     return [0.5 * (whole + matmul.matrix_transpose(whole))]
 
@@ -129,18 +129,20 @@ def _qr_gradient(op: Operation, dq: Tensor | None, dr: Tensor | None) -> Gradien
         )
     by_q = array.zeros_like(q) if dq is None else dq
     by_r = array.zeros_like(r) if dr is None else dr
-    turned = matmul.matmul(q, by_q, transpose_a=True)
+    transposed = matmul.matmul(q, by_q, transpose_a=True)
     square = matmul.matmul(r, by_r, transpose_b=True)
-    odd = turned - matmul.matrix_transpose(turned) + square - matmul.matrix_transpose(square)
+    odd = (
+        transposed - matmul.matrix_transpose(transposed) + square - matmul.matrix_transpose(square)
+    )
     low = matrices.matrix_band_part(odd, -1, 0)
     first = matmul.matmul(q, by_r + _divided(low, r))
-    return [first + _divided(by_q - matmul.matmul(q, turned), r)]
+    return [first + _divided(by_q - matmul.matmul(q, transposed), r)]
 
 
 def _divided(x: Tensor, r: Tensor) -> Tensor:
     """x r^-T."""
-    turned = matrix_triangular_solve(r, matmul.matrix_transpose(x), lower=False)
-    return matmul.matrix_transpose(turned)
+    transposed = matrix_triangular_solve(r, matmul.matrix_transpose(x), lower=False)
+    return matmul.matrix_transpose(transposed)
 
 
 @api_guard.operator
@@ -188,13 +190,13 @@ def svd(
         near = index.reverse(vectors, [-1])
         if is_open:
             near = near[..., :count]
-        product = matmul.matmul(x, near, transpose_a=wide)
+        multiplied = matmul.matmul(x, near, transpose_a=wide)
         # A root of noise is large; the length of what the matrix makes of a vector is not.
-        lengths = elementwise.sqrt(reduction.reduce_sum(elementwise.square(product), -2))
+        lengths = elementwise.sqrt(reduction.reduce_sum(elementwise.square(multiplied), -2))
         s = s + array.stop_gradient(lengths - s)
         if not compute_uv:
             return elementwise.cast(s, given.dtype, name=at)
-        far = div_no_nan(product, array.expand_dims(s, -2) + array.zeros_like(product))
+        far = div_no_nan(multiplied, array.expand_dims(s, -2) + array.zeros_like(multiplied))
         if full_matrices and rows != columns:
             more = qr(far, full_matrices=True).q[..., _lesser(rows, columns) :]
             far = array.concat([far, more], -1)

@@ -99,7 +99,7 @@ def matmul(
             x = matrix_transpose(x)
         if transpose_b or adjoint_b:
             y = matrix_transpose(y)
-        return _product(x, y, at)
+        return _multiplied(x, y, at)
 
 
 def _of_one_dtype(a: Any, b: Any) -> tuple[Any, Any]:
@@ -110,7 +110,7 @@ def _of_one_dtype(a: Any, b: Any) -> tuple[Any, Any]:
     return primitive.cast(a, dtypes.float32), primitive.cast(b, dtypes.float32)
 
 
-def _product(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
+def _multiplied(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     dims = shapes.matmul(dims_of(x), dims_of(y), describe(name or "MatMul", "MatMul"))
     tf_type = None if x.shape.ndims == y.shape.ndims == 2 else "BatchMatMulV2"
     return node("MatMul", [x, y], x.dtype, dims, name=name, tf_type=tf_type)
@@ -151,8 +151,10 @@ def _transposed_at_the_end(x: Tensor, name: str) -> Tensor:
     )
     count = node("ReduceProd", [before], dtypes.int64, (1,), keepdims=1)
     flat = primitive.reshape(x, primitive.concat([count, rows, columns], 0), (None, None, None))
-    turned = primitive.transpose(flat, [0, 2, 1])
-    return primitive.reshape_to(turned, primitive.concat([before, columns, rows], 0), None, name)
+    transposed = primitive.transpose(flat, [0, 2, 1])
+    return primitive.reshape_to(
+        transposed, primitive.concat([before, columns, rows], 0), None, name
+    )
 
 
 @api_guard.operator
@@ -187,9 +189,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         free_y = [i for i in range(y.shape.ndims) if i not in of_y]
         left = _as_matrix(primitive.transpose(x, free_x + of_x), len(free_x))
         right = _as_matrix(primitive.transpose(y, of_y + free_y), len(of_y))
-        product = _product(left, right)
+        multiplied = _multiplied(left, right)
         sizes = [*_sizes(x, free_x), *_sizes(y, free_y)]
-        return array.reshape(product, sizes, name=at)
+        return array.reshape(multiplied, sizes, name=at)
 
 
 def _are_open(axes: Any) -> bool:
@@ -215,7 +217,7 @@ def _tensordot_in_run(x: Tensor, y: Tensor, axes: Any, name: str) -> Tensor:
     left, rows = as_matrix(x, ints(pair[0], "Tensordot", "axes"), "Tensordot")
     right, columns = as_matrix(y, ints(pair[1], "Tensordot", "axes"), "Tensordot", own_first=True)
     return primitive.reshape_to(
-        _product(left, right), primitive.concat([rows, columns], 0), None, name
+        _multiplied(left, right), primitive.concat([rows, columns], 0), None, name
     )
 
 
@@ -263,8 +265,8 @@ def _as_matrix(x: Tensor, rows: int) -> Tensor:
     if None not in left:
         return _folded(x, right, prod(d for d in left if d is not None), last=False)
     sizes = primitive.shape_of(x)
-    first = array.reshape(_product_of(sizes, 0, rows), [1])
-    second = array.reshape(_product_of(sizes, rows, len(dims)), [1])
+    first = array.reshape(_multiplied_of(sizes, 0, rows), [1])
+    second = array.reshape(_multiplied_of(sizes, rows, len(dims)), [1])
     return primitive.reshape(x, primitive.concat([first, second], 0), (None, None))
 
 
@@ -274,7 +276,7 @@ def _folded(x: Tensor, open_part: Sequence[int | None], size: int, last: bool) -
     return primitive.reshape(x, [other, size] if last else [size, other])
 
 
-def _product_of(sizes: Tensor, start: int, end: int) -> Tensor:
+def _multiplied_of(sizes: Tensor, start: int, end: int) -> Tensor:
     part = primitive.slice_axes(sizes, [start], [end], [0])
     return node("ReduceProd", [part], sizes.dtype, (), keepdims=0)
 
@@ -299,8 +301,8 @@ def _matmul_gradient(op: Operation, dy: Tensor) -> Gradients:
     a, b = op.inputs
     if a.shape.ndims == 1 or b.shape.ndims == 1:
         return by_parts(op, [dy], _with_vectors)
-    da = _product(dy, _turned(b))
-    db = _product(_turned(a), dy)
+    da = _multiplied(dy, _transposed(b))
+    db = _multiplied(_transposed(a), dy)
     return [unbroadcast(da, a, b, fixed=2), unbroadcast(db, b, a, fixed=2)]
 
 
@@ -309,10 +311,10 @@ def _with_vectors(a: Tensor, b: Tensor) -> Tensor:
     row, column = a.shape.ndims == 1, b.shape.ndims == 1
     left = primitive.unsqueeze(a, [0]) if row else a
     right = primitive.unsqueeze(b, [1]) if column else b
-    product = _product(left, right)
-    rank = product.shape.ndims or 2
+    multiplied = _multiplied(left, right)
+    rank = multiplied.shape.ndims or 2
     axes = [rank - 2] * row + [rank - 1] * column
-    return primitive.squeeze(product, axes)
+    return primitive.squeeze(multiplied, axes)
 
 
 @gradient("Gemm")
@@ -322,7 +324,7 @@ def _gemm_gradient(op: Operation, dy: Tensor) -> Gradients:
     def parts(a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
         left = primitive.transpose(a, [1, 0]) if op.attrs.get("transA") else a
         right = primitive.transpose(b, [1, 0]) if op.attrs.get("transB") else b
-        result = _scaled(_product(left, right), float(op.attrs.get("alpha", 1.0)))
+        result = _scaled(_multiplied(left, right), float(op.attrs.get("alpha", 1.0)))
         if c is None:
             return result
         return primitive.binary("Add", result, _scaled(c, float(op.attrs.get("beta", 1.0))))
@@ -334,7 +336,7 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     return x if factor == 1.0 else primitive.binary("Mul", x, scalar(factor, x.dtype))
 
 
-def _turned(x: Tensor) -> Tensor:
+def _transposed(x: Tensor) -> Tensor:
     """x transposed; the transpose of a transpose is what it was made of."""
     rank = x.shape.ndims
     if x.op.op == "Transpose" and rank is not None:

@@ -212,8 +212,8 @@ def _main_diagonals(input: Any, name: str | None = None) -> Tensor:
         whole = None if m is None or n is None else m * n
         flat = primitive.reshape(x, primitive.concat(sizes, 0), (*dims[:-2], whole))
         step = binary("Add", columns, scalar(1, dtypes.int64))
-        places = filling.range(binary("Min", rows, columns))
-        return primitive.gather(flat, binary("Mul", places, step), lead, at, "MatrixDiagPart")
+        positions = filling.range(binary("Min", rows, columns))
+        return primitive.gather(flat, binary("Mul", positions, step), lead, at, "MatrixDiagPart")
 
 
 @api_guard.operator
@@ -307,8 +307,8 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
             return matrix_diag_part(x, name=at)
         count = shapes.num_elements(kept)
         sizes = primitive.slice_axes(primitive.shape_of(x), [0], [half], [0])
-        product = node("ReduceProd", [sizes], dtypes.int64, (1,), keepdims=1)
-        square = primitive.reshape(x, primitive.concat([product, product], 0), (count, count))
+        total = node("ReduceProd", [sizes], dtypes.int64, (1,), keepdims=1)
+        square = primitive.reshape(x, primitive.concat([total, total], 0), (count, count))
         return primitive.reshape_to(matrix_diag_part(square), sizes, kept, at)
 
 
@@ -320,8 +320,8 @@ def _diag_part_in_run(x: Tensor, name: str) -> Tensor:
     fits = comparison.logical_and(some, reduction.reduce_all(comparison.equal(first, second)))
     words = "Input must have even and non-zero rank, and sizes that come twice, but has the sizes"
     both = assertion.once(both, fits, words)
-    product = node("ReduceProd", [both, primitive.int_vector([1])], dtypes.int64, (2,), keepdims=0)
-    square = primitive.reshape_to(x, product, (None, None))
+    total = node("ReduceProd", [both, primitive.int_vector([1])], dtypes.int64, (2,), keepdims=0)
+    square = primitive.reshape_to(x, total, (None, None))
     return primitive.reshape_to(matrix_diag_part(square), both[0], None, name)
 
 

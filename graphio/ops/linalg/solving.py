@@ -94,8 +94,8 @@ def _solve(a: Tensor, b: Tensor, name: str | None = None) -> Tensor:
 
 @gradient("MatrixSolve", domain="graphio")
 def _solve_gradient(op: Operation, dy: Tensor) -> Gradients:
-    turned = matmul.matrix_transpose(op.inputs[0])
-    right = _solve(turned, dy)
+    transposed = matmul.matrix_transpose(op.inputs[0])
+    right = _solve(transposed, dy)
     return [elementwise.negative(matmul.matmul(right, op.outputs[0], transpose_b=True)), right]
 
 
@@ -261,10 +261,10 @@ def matvec(
     """Matrices (..., n, k) times vectors (..., k)."""
     with scope(name, "MatVec") as at:
         x, y = operands(a, b, "MatVec", ("a", "b"))
-        product = matmul.matmul(
+        multiplied = matmul.matmul(
             x, array.expand_dims(y, -1), transpose_a=transpose_a, adjoint_a=adjoint_a
         )
-        return array.squeeze(product, [-1], name=at)
+        return array.squeeze(multiplied, [-1], name=at)
 
 
 @api_guard.operator

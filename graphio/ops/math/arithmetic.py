@@ -100,8 +100,8 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
 def _has_minus(x: Tensor) -> Tensor:
     """Whether the sign is minus, that of a zero too."""
     zero, one = (scalar(v, x.dtype) for v in (0, 1))
-    turned = select(compare("Equal", x, zero), binary("Div", one, x), x)
-    return compare("Less", turned, zero)
+    inverse = select(compare("Equal", x, zero), binary("Div", one, x), x)
+    return compare("Less", inverse, zero)
 
 
 @api_guard.operator
@@ -199,8 +199,8 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         if is_symbolic(y) and isinstance(x, (int, float)):
             x = convert_to_tensor(x, y.dtype.base_dtype, name="x")
         a, b = operands(x, y, "DivNoNan")
-        wanted = elementwise.TRUEDIV_OF.get(a.dtype.base_dtype, a.dtype)
-        a, b = cast(a, wanted), cast(b, wanted)
+        requested = elementwise.TRUEDIV_OF.get(a.dtype.base_dtype, a.dtype)
+        a, b = cast(a, requested), cast(b, requested)
         return _guarded("DivNoNan", a, b, at, False, lambda n, d: binary("Div", n, d))
 
 
@@ -302,13 +302,13 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
             raise ValueError(f"Requires num > 0: {int(known)} for {describe(at, 'LinSpace')}")
         one = scalar(1, count.dtype)
         steps = binary("Sub", count, one)
-        places = filling.range(count)
+        positions = filling.range(count)
         whole = cast(binary("Max", steps, one), first.dtype)
         delta = binary("Div", binary("Sub", end, first), whole)
-        values = binary("Add", first, binary("Mul", cast(places, first.dtype), delta))
+        values = binary("Add", first, binary("Mul", cast(positions, first.dtype), delta))
         # The last one is stop to the last bit, unless it is also the first.
-        last = compare("Equal", places, steps)
-        ends = compare("And", last, compare("Greater", places, scalar(0, places.dtype)))
+        last = compare("Equal", positions, steps)
+        ends = compare("And", last, compare("Greater", positions, scalar(0, positions.dtype)))
         return select(ends, end, values, at)
 
 
@@ -342,10 +342,10 @@ def cumprod(
                 tensor, number, "Cumprod", at,
                 lambda flat: cumprod(flat, run_axis.AXIS, exclusive, reverse),
             )  # fmt: skip
-        place = constant(np.asarray(number, np.int64), name="axis")
+        position = constant(np.asarray(number, np.int64), name="axis")
         return node(
             "CumProd",
-            [tensor, place],
+            [tensor, position],
             tensor.dtype,
             dims_of(tensor),
             name=at,
@@ -404,9 +404,9 @@ def _size_along(x: Tensor, axis: int) -> Tensor:
 def _moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
     """x with each element moved by `step`, minus infinity where there is none."""
     size = _size_along(x, axis)
-    places = filling.range(primitive.squeeze(size, [0]))
+    positions = filling.range(primitive.squeeze(size, [0]))
     step = scalar(step, dtypes.int64) if isinstance(step, int) else step
-    sources = binary("Add" if reverse else "Sub", places, step)
+    sources = binary("Add" if reverse else "Sub", positions, step)
     zero, last = scalar(0, dtypes.int64), binary("Sub", size, scalar(1, dtypes.int64))
     within = binary("Max", binary("Min", sources, last), zero)
     moved = primitive.gather(x, within, axis)

@@ -29,7 +29,7 @@ def _builder(function: str, op: str, tf_type: str, summary: str, **attrs: Any) -
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
             require(a, INTEGER, tf_type)
-            b = _places(b) if op == "BitShift" else b
+            b = _positions(b) if op == "BitShift" else b
             dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, tf_type))
             return node(op, [a, b], a.dtype, dims, name=at, tf_type=tf_type, **attrs)
 
@@ -43,7 +43,7 @@ def _builder(function: str, op: str, tf_type: str, summary: str, **attrs: Any) -
     return build
 
 
-def _places(y: Tensor) -> Tensor:
+def _positions(y: Tensor) -> Tensor:
     """The shift that TensorFlow uses: 0 below 0, the width - 1 from the width on."""
     low, high = (scalar(v, y.dtype) for v in (0, 8 * y.dtype.size - 1))
     return binary("Min", binary("Max", y, low), high)

@@ -148,9 +148,9 @@ def _summed(counted: _Counted, parts: Tensor, size: Tensor, cut: bool, name: str
     else:
         assert counted.row_count is not None
         numbers = run_checks.not_negative(numbers, "bincount: a number is negative:")
-        places = binary("Add", binary("Mul", counted.rows, width), numbers)
+        positions = binary("Add", binary("Mul", counted.rows, width), numbers)
         count = primitive.squeeze(counted.row_count, [0])
-        flat = index.scatter_sum(places, parts, binary("Mul", count, width))
+        flat = index.scatter_sum(positions, parts, binary("Mul", count, width))
         shape = primitive.concat([counted.row_count, primitive.unsqueeze(width, [0])], 0)
         dims = (None, None)
         total = primitive.reshape_to(flat, shape, dims, None if cut else name)

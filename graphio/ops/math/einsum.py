@@ -130,8 +130,8 @@ def _on_diagonals(value: Tensor, x: Tensor, term: Labels, unique: Labels) -> Ten
 def _identity(x: Tensor, axis: int) -> Tensor:
     """The identity matrix as large as an axis of x."""
     size = (dims_of(x) or [None])[axis]
-    zero, one, place = (constant(np.asarray(v, np.int64)) for v in (0, 1, axis))
-    n = node("Gather", [primitive.shape_of(x), place], dtypes.int64, (), axis=0)
+    zero, one, position = (constant(np.asarray(v, np.int64)) for v in (0, 1, axis))
+    n = node("Gather", [primitive.shape_of(x), position], dtypes.int64, (), axis=0)
     numbers = node("Range", [zero, n, one], dtypes.int64, (size,))
     row, column = primitive.unsqueeze(numbers, [0]), primitive.unsqueeze(numbers, [1])
     return primitive.cast(compare("Equal", row, column), x.dtype)

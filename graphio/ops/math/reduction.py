@@ -34,7 +34,7 @@ from graphio.ops.base.primitive import binary, cast, compare, select
 from graphio.ops.base.shapes import Dims, dims_of
 from graphio.ops.base.signatures import Reduction, documented
 from graphio.ops.math import elementwise
-from graphio.ops.math.product_gradients import Factors, shares
+from graphio.ops.math.reduce_prod_gradients import Factors, shares
 from graphio.support import api_guard, errors
 
 __all__ = [
@@ -284,7 +284,7 @@ def count_nonzero(
 # ---- indices of extremes ----
 
 
-def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
+def _arg(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
     with scope(name, tf_type) as at:
         tensor = convert_to_tensor(x, name="input")
         if tensor.dtype == dtypes.bool:
@@ -293,15 +293,15 @@ def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_ty
         if run_axis.is_open(axis):
             return run_axis.along(
                 tensor, axis, tf_type, at,
-                lambda flat: _place(op, tf_type, flat, run_axis.AXIS, None, output_type),
+                lambda flat: _arg(op, tf_type, flat, run_axis.AXIS, None, output_type),
             )  # fmt: skip
         number = 0 if axis is None else int_value(axis, tf_type, "axis")
         dims = dims_of(tensor)
         what = describe(at, tf_type)
         number = shapes.normalize_axis(number, None if dims is None else len(dims), what)
         result = None if dims is None else shapes.reduced(dims, [number], False, what)
-        wanted = dtypes.as_dtype(output_type)
-        plain = wanted == dtypes.int64
+        requested = dtypes.as_dtype(output_type)
+        plain = requested == dtypes.int64
         found = node(
             op,
             [tensor],
@@ -311,7 +311,7 @@ def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_ty
             axis=number,
             keepdims=0,
         )
-        return found if plain else cast(found, wanted, at)
+        return found if plain else cast(found, requested, at)
 
 
 @api_guard.operator
@@ -334,8 +334,8 @@ def argmax(
     Raises:
         ValueError: axis is out of range, or given under both names.
     """
-    place = renamed("axis", axis, "dimension", dimension)
-    return _place("ArgMax", "ArgMax", input, place, name, output_type)
+    position = renamed("axis", axis, "dimension", dimension)
+    return _arg("ArgMax", "ArgMax", input, position, name, output_type)
 
 
 @api_guard.operator
@@ -347,8 +347,8 @@ def argmin(
     output_type: Any = dtypes.int64,
 ) -> Tensor:
     """The index along axis of the smallest element, the first of equal ones; see argmax."""
-    place = renamed("axis", axis, "dimension", dimension)
-    return _place("ArgMin", "ArgMin", input, place, name, output_type)
+    position = renamed("axis", axis, "dimension", dimension)
+    return _arg("ArgMin", "ArgMin", input, position, name, output_type)
 
 
 def without_ones(x: Tensor, axes: Any) -> Tensor:
@@ -402,10 +402,10 @@ def cumsum(
                 lambda flat: cumsum(flat, run_axis.AXIS, exclusive, reverse),
             )  # fmt: skip
         number = scan_axis(axis, tensor, "Cumsum", at)
-        place = constant(np.asarray(number, np.int64), name="axis")
+        position = constant(np.asarray(number, np.int64), name="axis")
         return node(
             "CumSum",
-            [tensor, place],
+            [tensor, position],
             tensor.dtype,
             dims_of(tensor),
             name=at,
@@ -510,14 +510,14 @@ def _others(x: Tensor, axes: Sequence[int]) -> Tensor:
             at = primitive.int_vector([done])
             lines = node("ReduceProd", [lines, at], x.dtype, dims, keepdims=1)
         number = constant(np.asarray(axis, np.int64))
-        before, after = (running_product(lines, number, 1, reverse) for reverse in (0, 1))
+        before, after = (cumulative_product(lines, number, 1, reverse) for reverse in (0, 1))
         others = binary("Mul", before, after)
         found = others if found is None else binary("Mul", found, others)
     assert found is not None
     return found
 
 
-def running_product(x: Tensor, axis: Tensor, exclusive: int, reverse: int) -> Tensor:
+def cumulative_product(x: Tensor, axis: Tensor, exclusive: int, reverse: int) -> Tensor:
     """CumProd along an axis."""
     inputs = [x, axis]
     return node("CumProd", inputs, x.dtype, dims_of(x), exclusive=exclusive, reverse=reverse)

@@ -84,21 +84,21 @@ def _dft_gradient(op: Operation, dy: Tensor) -> list[Tensor | None]:
             f"the gradient of DFT '{op.name}' needs the rank of its input and its axis while the "
             "graph is built"
         )
-    place = int(axis.item()) % rank
+    position = int(axis.item()) % rank
     inverse, onesided = bool(op.attrs.get("inverse")), bool(op.attrs.get("onesided"))
-    n = _size(x, place)
+    n = _size(x, position)
     if length is not None:
         n = primitive.reshape(cast(length, dtypes.int64), int_vector([]), ())
     elif inverse and onesided:
         n = binary("Mul", binary("Sub", n, _int(1)), _int(2))
     scale = cast(n, x.dtype)
     if not inverse:
-        g = binary("Mul", _transform(dy, n, place, True, False), scale)
+        g = binary("Mul", _transform(dy, n, position, True, False), scale)
     else:
-        g = binary("Div", _transform(dy, n, place, False, onesided), scale)
+        g = binary("Div", _transform(dy, n, position, False, onesided), scale)
     if inverse and onesided:
-        g = binary("Mul", g, _twice(n, x.dtype, rank - place - 1))
-    return [_fitted(g, x, place), None, None][: len(op.inputs)]
+        g = binary("Mul", g, _twice(n, x.dtype, rank - position - 1))
+    return [_fitted(g, x, position), None, None][: len(op.inputs)]
 
 
 def _twice(n: Tensor, dtype: DType, behind: int) -> Tensor:
@@ -125,8 +125,8 @@ def _stft_gradient(op: Operation, dy: Tensor) -> list[Tensor | None]:
         hop = primitive.reshape(cast(step, dtypes.int64), int_vector([]), ())
         frames = binary("Add", binary("Div", binary("Sub", _size(x, 1), n), hop), _int(1))
         begins = primitive.unsqueeze(binary("Mul", _line(frames), hop), [1])
-        places = binary("Add", begins, primitive.unsqueeze(_line(n), [0]))
-        framed = primitive.gather(x, places, 1)
+        positions = binary("Add", begins, primitive.unsqueeze(_line(n), [0]))
+        framed = primitive.gather(x, positions, 1)
         if window is not None:
             framed = binary("Mul", framed, primitive.unsqueeze(window, [1]))
         return _transform(framed, n, 2, False, bool(op.attrs.get("onesided", 1)))
@@ -166,12 +166,12 @@ def mel_weight_matrix(
     power = unary("Exp", binary("Mul", binary("Div", mels, slope), _scalar(tenth, wide)))
     hertz = binary("Mul", corner, binary("Sub", power, _scalar(1, wide)))
     scale = cast(binary("Add", length, _int(1)), wide)
-    places = binary("Div", binary("Mul", scale, hertz), cast(sample_rate, wide))
-    places = unary("Floor", places)
+    positions = binary("Div", binary("Mul", scale, hertz), cast(sample_rate, wide))
+    positions = unary("Floor", positions)
 
-    low = primitive.slice_axes(places, [0], [-2], [0])
-    middle = primitive.slice_axes(places, [1], [-1], [0])
-    high = primitive.slice_axes(places, [2], [2**31], [0])
+    low = primitive.slice_axes(positions, [0], [-2], [0])
+    middle = primitive.slice_axes(positions, [1], [-1], [0])
+    high = primitive.slice_axes(positions, [2], [2**31], [0])
     line = _line(binary("Add", binary("Div", length, _int(2)), _int(1)))
     at = primitive.unsqueeze(cast(line, wide), [1])
     zero, one = _scalar(0, wide), _scalar(1, wide)

@@ -58,7 +58,7 @@ def _matmul(x: Tensor, y: Tensor) -> Tensor:
     return node("MatMul", [x, y], x.dtype, dims)
 
 
-def _places(count: Tensor, axes: Sequence[int]) -> Tensor:
+def _positions(count: Tensor, axes: Sequence[int]) -> Tensor:
     """0, 1, ... with axes of size 1 around it."""
     zero, one = (constant(np.asarray(v, np.int64)) for v in (0, 1))
     line = node("Range", [zero, count, one], dtypes.int64, (None,))
@@ -107,7 +107,7 @@ class _Parts:
     ) -> Tensor | None:
         """The keys that the causal rule, the window and the lengths admit; None: all."""
         left, right = self.integer("left_window_size", -1), self.integer("right_window_size", -1)
-        at, keys = _places(_size(q, 2), [0, 1, 3]), _places(_size(k, 2), [0, 1, 2])
+        at, keys = _positions(_size(q, 2), [0, 1, 3]), _positions(_size(k, 2), [0, 1, 2])
         at = at if offset is None else binary("Add", at, offset)
         far = 1 << 60
         rules = []
@@ -137,7 +137,7 @@ class _Parts:
             missing = binary("Sub", _sizes(scores, 3, 4), _sizes(mask, rank - 1, rank))
             pads = primitive.concat([int_vector([0] * (2 * rank - 1)), missing], 0)
             real = binary("Sub", _size(scores, 3), primitive.squeeze(missing, [0]))
-            inside = compare("Less", _places(_size(scores, 3), [0, 1, 2]), real)
+            inside = compare("Less", _positions(_size(scores, 3), [0, 1, 2]), real)
             allowed = inside if allowed is None else compare("And", allowed, inside)
             boolean = mask.dtype.base_dtype == dtypes.bool
             numbers = primitive.cast(mask, scores.dtype)
@@ -204,7 +204,7 @@ def _attention_gradient(op: Operation, *dys: Tensor | None) -> Gradients:
     return by_parts(op, dys, _Parts(op))
 
 
-def _turned(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | None) -> Tensor:
+def _transposed(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | None) -> Tensor:
     """x (n, heads, length, size) rotated by angles (n, length, half)."""
     cos, sin = (primitive.unsqueeze(a, [1]) for a in angles)
     rotated = x if width is None else slice_axes(x, [0], [width], [3])
@@ -230,9 +230,9 @@ def _turned(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | Non
 @gradient("RotaryEmbedding")
 def _rotary_embedding_gradient(op: Operation, dy: Tensor) -> Gradients:
     """x turns back by the same angles; the caches' gradients come of the composition."""
-    x, cos, sin, *places = op.inputs
+    x, cos, sin, *positions = op.inputs
     assert x is not None and cos is not None and sin is not None
-    inputs = [dy, cos, unary("Neg", sin), *places]
+    inputs = [dy, cos, unary("Neg", sin), *positions]
     dx = node("RotaryEmbedding", inputs, dy.dtype, dims_of(x), version=op.version, **dict(op.attrs))
     if all(c.op.op == "Constant" for c in (cos, sin)):
         return [dx, *[None] * (len(op.inputs) - 1)]
@@ -243,7 +243,7 @@ def _rotary_embedding_gradient(op: Operation, dy: Tensor) -> Gradients:
         if at is not None:
             angles = [primitive.gather(c, at, 0, tf_type="Gather") for c in angles]
         if x.shape.ndims != 3:
-            return _turned(op, x, angles, width)
-        return _joined(_turned(op, _by_head(x, int(op.attrs["num_heads"])), angles, width))
+            return _transposed(op, x, angles, width)
+        return _joined(_transposed(op, _by_head(x, int(op.attrs["num_heads"])), angles, width))
 
     return [dx, *by_parts(op, [dy], parts)[1:]]

@@ -163,11 +163,11 @@ def compute_accidental_hits(
         true = cast(convert_to_tensor(true_classes, name="true_classes"), dtypes.int64)
         drawn = cast(convert_to_tensor(sampled_candidates, name="sampled"), dtypes.int64)
         shapes.merge(dims_of(true), (None, num_true), describe(at, op))
-        places = reshaping.where(compare("Equal", primitive.unsqueeze(true, [2]), drawn))
-        row, place = (primitive.gather(places, scalar(i, dtypes.int64), 1) for i in (0, 2))
+        positions = reshaping.where(compare("Equal", primitive.unsqueeze(true, [2]), drawn))
+        row, position = (primitive.gather(positions, scalar(i, dtypes.int64), 1) for i in (0, 2))
         return (
             cast(row, dtypes.int32),
-            place,
+            position,
             primitive.fill_like(cast(row, dtypes.float32), dtypes.float32.min),
         )
 

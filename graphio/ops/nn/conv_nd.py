@@ -117,12 +117,12 @@ def _transposed_attributes(op: Operation) -> dict[str, Any]:
     attrs = _attributes(op)
     mode = op.attrs.get("auto_pad", "NOTSET")
     mode = mode.decode() if isinstance(mode, bytes) else mode
-    same, wanted = str(mode).startswith("SAME"), op.attrs.get("output_shape")
+    same, requested = str(mode).startswith("SAME"), op.attrs.get("output_shape")
     attrs.pop("auto_pad", None)
-    if wanted is None and not same:
+    if requested is None and not same:
         pads = list(attrs.get("pads") or [0] * (2 * rank)) if mode == "NOTSET" else [0] * (2 * rank)
     else:
-        pads = _computed_pads(op, rank, str(mode), wanted)
+        pads = _computed_pads(op, rank, str(mode), requested)
     # Enough padding at the end for the last window; what is too many is cut off.
     gaps = attrs.get("dilations") or [1] * rank
     steps = attrs.get("strides") or [1] * rank
@@ -131,14 +131,14 @@ def _transposed_attributes(op: Operation) -> dict[str, Any]:
     return attrs
 
 
-def _computed_pads(op: Operation, rank: int, mode: str, wanted: Any) -> list[int]:
+def _computed_pads(op: Operation, rank: int, mode: str, requested: Any) -> list[int]:
     x, w = dims_of(op.inputs[0]), dims_of(op.inputs[1])
     sizes: list[Any] = [None] * rank if x is None else list(x[2:])
     kernel = op.attrs.get("kernel_shape") or (None if w is None else list(w[2:]))
     steps = op.attrs.get("strides") or [1] * rank
     gaps = op.attrs.get("dilations") or [1] * rank
     extra = op.attrs.get("output_padding") or [0] * rank
-    if kernel is None or None in kernel or (wanted is not None and None in sizes):
+    if kernel is None or None in kernel or (requested is not None and None in sizes):
         raise errors.UnimplementedError(
             message=f"the gradient of ConvTranspose '{op.name}': its pads depend on the shapes of "
             "x and w, which are not known while the graph is built; give pads instead"
@@ -146,10 +146,10 @@ def _computed_pads(op: Operation, rank: int, mode: str, wanted: Any) -> list[int
     before, after = [], []
     for i in range(rank):
         reach = (kernel[i] - 1) * gaps[i] + 1
-        if wanted is None:  # the result is x's size times the stride
+        if requested is None:  # the result is x's size times the stride
             total = max(reach - steps[i] + extra[i], 0)
         else:
-            total = max(steps[i] * (sizes[i] - 1) + extra[i] + reach - wanted[-rank:][i], 0)
+            total = max(steps[i] * (sizes[i] - 1) + extra[i] + reach - requested[-rank:][i], 0)
         small = total // 2
         before.append(small if mode == "SAME_UPPER" else total - small)
         after.append(total - before[i])

@@ -405,17 +405,17 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         A bool tensor (n).
     """
     with scope(name, "InTopKV2") as at:
-        wanted = None if is_symbolic(predictions) else dtypes.float32
-        x = convert_to_tensor(predictions, wanted, "predictions")
+        requested = None if is_symbolic(predictions) else dtypes.float32
+        x = convert_to_tensor(predictions, requested, "predictions")
         given = elementwise.to_int64(convert_to_tensor(targets, name="targets"))
         classes = array.shape(x, out_type=dtypes.int64)[1]
-        place = elementwise.clip_by_value(given, 0, classes - 1)
-        own = index.read_along(x, array.expand_dims(place, 1))
+        position = elementwise.clip_by_value(given, 0, classes - 1)
+        own = index.read_along(x, array.expand_dims(position, 1))
         better = reduction.reduce_sum(elementwise.to_int32(compare("Greater", x, own)), 1)
         among = compare("Less", better, like(k, better, "InTopKV2", ("predictions", "k")))
-        told = compare("Equal", given, place)
+        reported = compare("Equal", given, position)
         finite = reduction.reduce_all(elementwise.is_finite(x), 1)
-        return compare("And", compare("And", told, finite), among, at)
+        return compare("And", compare("And", reported, finite), among, at)
 
 
 # ---- dropout and embeddings ----

@@ -119,8 +119,8 @@ def _chances(x: Tensor, path: Tensor, lengths: Tensor, counts: Tensor) -> Tensor
     """The logarithm of each path's chance, over all ways to stay and to leave out blanks."""
     sizes, width = array.shape(x), array.shape(path)[1]
     flat = array.reshape(nn.log_softmax(x), array.stack([sizes[0], sizes[1] * sizes[2]]))
-    places = path + array.expand_dims(array.range(sizes[1]) * sizes[2], 1)
-    emitted = index.gather(flat, places, axis=1)
+    positions = path + array.expand_dims(array.range(sizes[1]) * sizes[2], 1)
+    emitted = index.gather(flat, positions, axis=1)
     dtype = x.dtype
     # A label may follow the one before it, without the blank between them, unless they are equal.
     changed = array.pad(comparison.not_equal(path[:, 2:], path[:, :-2]), [[0, 0], [2, 0]])[
@@ -173,18 +173,18 @@ def ctc_greedy_decoder(
     """
     with scope(None, "CTCGreedyDecoder") as at:
         x = _logits(inputs, "CTCGreedyDecoder", at)
-        wanted = -1 if blank_index is None else blank_index
+        requested = -1 if blank_index is None else blank_index
         classes = x.shape.as_list()[2]
-        if classes is not None and not -classes <= wanted < classes:
+        if classes is not None and not -classes <= requested < classes:
             raise ValueError(
-                f"ctc_greedy_decoder: blank_index is {wanted}, expected {-classes} to "
+                f"ctc_greedy_decoder: blank_index is {requested}, expected {-classes} to "
                 f"{classes - 1}: inputs have {classes} classes"
             )
         sizes = array.shape(x)
         lengths = _lengths(sequence_length, sizes[0])
         counted = comparison.less(array.range(sizes[0]), array.expand_dims(lengths, 1))
         best = array.transpose(reduction.argmax(x, 2))
-        blank = elementwise.cast(sizes[2] + wanted if wanted < 0 else wanted, dtypes.int64)
+        blank = elementwise.cast(sizes[2] + requested if requested < 0 else requested, dtypes.int64)
         kept = comparison.logical_and(counted, comparison.not_equal(best, blank))
         if merge_repeated:
             new = comparison.not_equal(best[:, 1:], best[:, :-1])
@@ -194,7 +194,7 @@ def ctc_greedy_decoder(
         number = elementwise.cast(kept, dtypes.int64)
         column = reduction.cumsum(number, 1, exclusive=True)
         where = array.where(kept)
-        places = array.stack([where[:, 0], index.read_at(column, where)], 1)
+        positions = array.stack([where[:, 0], index.read_at(column, where)], 1)
         many = reduction.reduce_sum(number, 1)
         longest = reduction.reduce_max(array.concat([many, [0]], 0))
         shape = array.stack([elementwise.cast(sizes[1], dtypes.int64), longest])
@@ -202,5 +202,5 @@ def ctc_greedy_decoder(
         total = reduction.reduce_sum(
             array.where(counted, highest, array.zeros_like(highest)), 1, keepdims=True
         )
-        found = SparseTensor(places, index.read_at(best, where), shape)
+        found = SparseTensor(positions, index.read_at(best, where), shape)
         return [found], elementwise.negative(total, name=at)

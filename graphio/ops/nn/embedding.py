@@ -215,7 +215,7 @@ def safe_embedding_lookup_sparse(
         shape = sparse_ids.dense_shape
         lead = primitive.slice_axes(shape, [0], [-1], [0])
         flat = primitive.concat(
-            [primitive.unsqueeze(parts.product(lead), [0]),
+            [primitive.unsqueeze(parts.total_size(lead), [0]),
              primitive.slice_axes(shape, [-1], [primitive.last], [0])], 0)  # fmt: skip
         ids = sparse_reshape(sparse_ids, flat)
         weights = None if sparse_weights is None else SparseTensor(

@@ -125,8 +125,10 @@ def _along_other_axes(
     name: str | None,
 ) -> Tensor:  # fmt: skip
     """Pooling of lines or volumes, whose formats have other names."""
-    axes, places = ("1d", "W") if _rank(value) == 3 else ("3d", "DHW")
-    own = {"NHWC": f"N{places}C", "NCHW": f"NC{places}"}.get(data_format or "NHWC", data_format)
+    axes, positions = ("1d", "W") if _rank(value) == 3 else ("3d", "DHW")
+    own = {"NHWC": f"N{positions}C", "NCHW": f"NC{positions}"}.get(
+        data_format or "NHWC", data_format
+    )
     pooled: Tensor = getattr(windows, function + axes)(value, ksize, strides, padding, own, name)
     return pooled
 

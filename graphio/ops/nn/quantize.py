@@ -38,7 +38,7 @@ def _spread(op: Operation, values: Tensor, x: Tensor) -> Tensor:
     if block:
         size = primitive.gather(primitive.shape_of(x), primitive.int_vector([axis]), 0)
         ends = [primitive.int_vector([v]) for v in (0, 1, axis)]
-        places = node(
+        positions = node(
             "Range",
             [
                 primitive.reshape(ends[0], [], ()),
@@ -49,7 +49,7 @@ def _spread(op: Operation, values: Tensor, x: Tensor) -> Tensor:
             (None,),
         )
         return primitive.gather(
-            values, primitive.binary("Div", places, scalar(block, dtypes.int64)), axis
+            values, primitive.binary("Div", positions, scalar(block, dtypes.int64)), axis
         )
     dims = [1] * x.shape.ndims
     dims[axis] = -1

@@ -27,8 +27,8 @@ DEFAULTS = {"RNN": ["tanh"], "GRU": ["sigmoid", "tanh"], "LSTM": ["sigmoid", "ta
 
 def _scaled(x: Tensor, alpha: float, beta: float) -> Tensor:
     """alpha * x + beta."""
-    product = p.binary("Mul", scalar(alpha, x.dtype), x)
-    return p.binary("Add", product, scalar(beta, x.dtype))
+    scaled = p.binary("Mul", scalar(alpha, x.dtype), x)
+    return p.binary("Add", scaled, scalar(beta, x.dtype))
 
 
 def _scaled_tanh(x: Tensor, alpha: float, beta: float) -> Tensor:
@@ -98,7 +98,7 @@ def _activation(
     return lambda x: function(_clipped(x, -clip, clip) if clip else x, alpha, beta)
 
 
-def _product(x: Tensor, w: Tensor) -> Tensor:
+def _matmul_transposed(x: Tensor, w: Tensor) -> Tensor:
     """x (..., k) times w (n, k), transposed."""
     left, right = dims_of(x), dims_of(w)
     dims = None if left is None or right is None else (*left[:-1], right[0])
@@ -125,22 +125,24 @@ class _Direction:
         return p.slice_axes(x, [first * self.hidden], [last * self.hidden], [axis])
 
     def rnn(self, x: Tensor, state: State) -> State:
-        return [self.activations[0](p.binary("Add", x, _product(state[0], self.recurrent)))]
+        return [
+            self.activations[0](p.binary("Add", x, _matmul_transposed(state[0], self.recurrent)))
+        ]
 
     def gru(self, x: Tensor, state: State) -> State:
         (h,) = state
         f, g = self.activations
-        early = _product(h, self._part(self.recurrent, 0, 2, 0))
+        early = _matmul_transposed(h, self._part(self.recurrent, 0, 2, 0))
         gates = f(p.binary("Add", self._part(x, 0, 2), early))
         z, r = self._part(gates, 0, 1), self._part(gates, 1, 2)
         last = self._part(self.recurrent, 2, 3, 0)
         if _attribute(self.op, "linear_before_reset", 0):
-            inner = _product(h, last)
+            inner = _matmul_transposed(h, last)
             if self.inner_bias is not None:
                 inner = p.binary("Add", inner, self.inner_bias)
             inner = p.binary("Mul", r, inner)
         else:
-            inner = _product(p.binary("Mul", r, h), last)
+            inner = _matmul_transposed(p.binary("Mul", r, h), last)
         new = g(p.binary("Add", self._part(x, 2, 3), inner))
         kept = p.binary("Mul", z, h)
         return [p.binary("Add", p.binary("Mul", _complement(z), new), kept)]
@@ -148,7 +150,7 @@ class _Direction:
     def lstm(self, x: Tensor, state: State) -> State:
         h, c = state
         f, g, last = self.activations
-        sums = p.binary("Add", x, _product(h, self.recurrent))
+        sums = p.binary("Add", x, _matmul_transposed(h, self.recurrent))
         i = f(self._peep(sums, 0, 0, c))
         forget = (
             _complement(i)
@@ -226,7 +228,7 @@ def _hidden(op: Operation) -> int:
     return int(size)
 
 
-def _turned(x: Tensor | None) -> Tensor | None:
+def _transposed(x: Tensor | None) -> Tensor | None:
     """x with its first two axes exchanged."""
     if x is None:
         return None
@@ -265,7 +267,7 @@ def _direction(
     hidden = _hidden(op)
     here = constant(d, dtypes.int64)
     outer, inner = _biases(op, b, d, hidden)
-    sums = _product(x, _at(w, here))
+    sums = _matmul_transposed(x, _at(w, here))
     sums = sums if outer is None else p.binary("Add", sums, outer)
     peep = None if peephole is None else _at(peephole, here)
     one = _Direction(op, hidden, activations, _at(r, here), inner, peep)
@@ -279,9 +281,9 @@ def _direction(
 def _layer(op: Operation, *inputs: Tensor | None) -> list[Tensor | None]:
     """The outputs of the node as a composition."""
     given = [*inputs, *[None] * (8 - len(inputs))]
-    turned = bool(_attribute(op, "layout", 0))
-    if turned:
-        given = [_turned(v) if i in (0, 5, 6) else v for i, v in enumerate(given)]
+    batch_first = bool(_attribute(op, "layout", 0))
+    if batch_first:
+        given = [_transposed(v) if i in (0, 5, 6) else v for i, v in enumerate(given)]
     if given[4] is not None:
         given[4] = p.unsqueeze(p.cast(given[4], dtypes.int64), [1])
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
@@ -294,10 +296,12 @@ def _layer(op: Operation, *inputs: Tensor | None) -> list[Tensor | None]:
     ]
     y = p.concat([p.unsqueeze(rows, [1]) for rows, _ in found], 1)
     states = [
-        p.concat([p.unsqueeze(s, [1 if turned else 0]) for s in parts], 1 if turned else 0)
+        p.concat(
+            [p.unsqueeze(s, [1 if batch_first else 0]) for s in parts], 1 if batch_first else 0
+        )
         for parts in zip(*(state for _, state in found), strict=True)
     ]
-    return [p.transpose(y, [2, 0, 1, 3]) if turned else y, *states]
+    return [p.transpose(y, [2, 0, 1, 3]) if batch_first else y, *states]
 
 
 def _gradient(op: Operation, *dys: Tensor | None) -> list[Tensor | None]:

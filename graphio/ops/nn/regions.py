@@ -39,10 +39,12 @@ def _max_roi_pool(op: Operation, dy: Tensor) -> list[Tensor | None]:
     columns = _bins(ends, 1, int(shape[1]), x, 3)
     images = cast(squeeze(slice_axes(wide, [0], [1], [1]), [1]), dtypes.int64)
 
-    def places(state: list[Tensor], pieces: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    def sample_positions(
+        state: list[Tensor], pieces: list[Tensor]
+    ) -> tuple[list[Tensor], list[Tensor]]:
         return [], [_largest(x, *pieces)]
 
-    (at,) = scan_node(places, [], [images, rows, columns])  # (r, c, oh, ow)
+    (at,) = scan_node(sample_positions, [], [images, rows, columns])  # (r, c, oh, ow)
     nothing = compare("Less", at, scalar(0, dtypes.int64))
     flat = reshape(select(nothing, scalar(0, dtypes.int64), at), [-1])
     values = reshape(select(nothing, scalar(0, dy.dtype), dy), [-1])
@@ -61,9 +63,9 @@ def _bins(ends: Tensor, first: int, out: int, x: Tensor, axis: int) -> Tensor:
     i = positions(out, dtypes.float64)
     start = binary("Add", unary("Floor", binary("Mul", i, step)), low)
     stop = binary("Add", unary("Ceil", binary("Mul", binary("Add", i, one), step)), low)
-    place = positions(size(x, axis), dtypes.float64)
-    after = compare("LessOrEqual", unsqueeze(start, [2]), place)
-    return compare("And", after, compare("Less", place, unsqueeze(stop, [2])))
+    position = positions(size(x, axis), dtypes.float64)
+    after = compare("LessOrEqual", unsqueeze(start, [2]), position)
+    return compare("And", after, compare("Less", position, unsqueeze(stop, [2])))
 
 
 def _rounded(v: Tensor) -> Tensor:
@@ -87,9 +89,9 @@ def _largest(x: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     channels = sized(positions(c, dtypes.int64), c, 1, 1)
     sizes = shape_of(x)
     at = image
-    for axis, place in ((1, channels), (2, row), (3, column)):
+    for axis, position in ((1, channels), (2, row), (3, column)):
         many = squeeze(slice_axes(sizes, [axis], [axis + 1], [0]), [0])
-        at = binary("Add", binary("Mul", at, many), place)
+        at = binary("Add", binary("Mul", at, many), position)
     some = compare("And", sized(_any(rows), oh, 1), sized(_any(columns), 1, ow))
     return select(some, at, scalar(-1, dtypes.int64))
 

@@ -313,18 +313,18 @@ def sufficient_statistics(
         if rank is None:
             raise ValueError("sufficient_statistics: the rank of x must be known; use set_shape")
         listed = axes if isinstance(axes, (list, tuple)) else [axes]
-        places = shapes.normalize_axes([int(a) for a in listed], rank, "sufficient_statistics")
-        sizes = primitive.gather(primitive.shape_of(tensor), primitive.int_vector(places), 0)
+        positions = shapes.normalize_axes([int(a) for a in listed], rank, "sufficient_statistics")
+        sizes = primitive.gather(primitive.shape_of(tensor), primitive.int_vector(positions), 0)
         count = cast(node("ReduceProd", [sizes], dtypes.int64, (), keepdims=0), tensor.dtype)
         moved, by = tensor, None
         if shift is not None:
             by = like(shift, tensor, "sufficient_statistics", ("x", "shift"))
             moved = binary("Sub", tensor, by)
-        sums = reduction.reduce_sum(moved, places, keepdims=keep)
+        sums = reduction.reduce_sum(moved, positions, keepdims=keep)
         return (
             count,
             sums,
-            reduction.reduce_sum(elementwise.square(moved), places, keepdims=keep),
+            reduction.reduce_sum(elementwise.square(moved), positions, keepdims=keep),
             by,
         )
 
@@ -418,11 +418,11 @@ def embedding_lookup(
         return nn.embedding_lookup(parts[0], ids, "mod", name, validate_indices, max_norm)
     with scope(name, "embedding_lookup") as at:
         tensors = [convert_to_tensor(p, name=f"params_{i}") for i, p in enumerate(parts)]
-        places = convert_to_tensor(ids, name="ids")
-        require(places, INTEGER, "embedding_lookup", "ids")
+        positions = convert_to_tensor(ids, name="ids")
+        require(positions, INTEGER, "embedding_lookup", "ids")
         if partition_strategy == "mod":
-            places = _in_turns(tensors, cast(places, dtypes.int64))
-        return nn.embedding_lookup(array.concat(tensors, 0), places, name=at, max_norm=max_norm)
+            positions = _in_turns(tensors, cast(positions, dtypes.int64))
+        return nn.embedding_lookup(array.concat(tensors, 0), positions, name=at, max_norm=max_norm)
 
 
 def _in_turns(parts: Sequence[Tensor], ids: Tensor) -> Tensor:

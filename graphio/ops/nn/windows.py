@@ -115,7 +115,7 @@ def _ranked(x: Tensor, rank: int, what: str) -> tuple[int | None, ...]:
     return dims
 
 
-def _places(
+def _positions(
     dims: Sequence[int | None], kernel: Sequence[int | None], strides: Sequence[int],
     dilations: Sequence[int], padding: str, what: str,
 ) -> list[int | None]:  # fmt: skip
@@ -172,13 +172,13 @@ def conv1d(
             ))  # fmt: skip
         _ranked(x, 3, describe(at, "conv1d"))
         _ranked(w, 3, describe(at, "conv1d"))
-        place = 2 if first else 1
+        position = 2 if first else 1
         word = "NCHW" if first else "NHWC"
         y = conv.conv2d(
-            primitive.unsqueeze(x, [place]), primitive.unsqueeze(w, [0]), [1, step], padding,
+            primitive.unsqueeze(x, [position]), primitive.unsqueeze(w, [0]), [1, step], padding,
             data_format=word, dilations=[1, gap],
         )  # fmt: skip
-        return primitive.squeeze(y, [place], at)
+        return primitive.squeeze(y, [position], at)
 
 
 def _narrow(data_format: str | None) -> str | None:
@@ -218,18 +218,18 @@ def conv1d_transpose(
         x = convert_to_tensor(input, name="input")
         w = like(filters, x, op, ("input", "filters"))
         _ranked(x, 3, describe(at, op))
-        place, word = (2, "NCHW") if first else (1, "NHWC")
+        position, word = (2, "NCHW") if first else (1, "NHWC")
         sizes = ints(output_shape, op, "output_shape")
         before, after = (
             primitive.slice_axes(sizes, [a], [b], [0])
-            for a, b in ((0, place), (place, primitive.last))
+            for a, b in ((0, position), (position, primitive.last))
         )
         whole = primitive.concat([before, primitive.int_vector([1]), after], 0)
         y = conv.conv2d_backprop_input(
-            whole, primitive.unsqueeze(w, [0]), primitive.unsqueeze(x, [place]), [1, step], padding,
-            data_format=word, dilations=[1, gap],
+            whole, primitive.unsqueeze(w, [0]), primitive.unsqueeze(x, [position]), [1, step],
+            padding, data_format=word, dilations=[1, gap],
         )  # fmt: skip
-        return primitive.squeeze(y, [place], at)
+        return primitive.squeeze(y, [position], at)
 
 
 def _weights_front(w: Tensor) -> Tensor:
@@ -283,7 +283,7 @@ def conv3d(
         dims = dims_of(x)
         assert dims is not None
         shapes.merge(dims[1:2], kernel[3:4], what)
-        sizes = _places(dims[2:], kernel[:3], steps, gaps, word, what)
+        sizes = _positions(dims[2:], kernel[:3], steps, gaps, word, what)
         attrs = spatial_attributes(steps, word, dilations=gaps, group=1)
         result: Dims = (dims[0], kernel[4], *sizes)
         y = node("Conv", [x, _weights_front(w)], x.dtype, result, tf_type=op, **attrs)
@@ -337,8 +337,8 @@ def conv3d_transpose(
         dims = primitive.static_vector(sizes) or (None,) * 5
         shapes.merge(dims[1:2], kernel[3:4], what)
         given = _front(dy, first)
-        places = _places(dims[2:], kernel[:3], steps, gaps, word, what)
-        shapes.merge((dims[0], kernel[4], *places), dims_of(given), what)
+        positions = _positions(dims[2:], kernel[:3], steps, gaps, word, what)
+        shapes.merge((dims[0], kernel[4], *positions), dims_of(given), what)
         attrs = spatial_attributes(steps, word, dilations=gaps, group=1)
         inputs = [sizes, _weights_front(w), given]
         dx = node("ConvGradInput", inputs, dy.dtype, dims, domain="graphio", **attrs)
@@ -480,7 +480,7 @@ def _pool(
         tensor = _front(tensor, first)
         dims = dims_of(tensor)
         assert dims is not None
-        sizes = _places(dims[2:], window, steps, gaps, word, what)
+        sizes = _positions(dims[2:], window, steps, gaps, word, what)
         attrs = spatial_attributes(steps, word, kernel_shape=window)
         if any(g != 1 for g in gaps):
             attrs["dilations"] = gaps
@@ -604,7 +604,7 @@ class MaxPoolWithArgmax(NamedTuple):
     argmax: Tensor
 
 
-def _places_alone(ksize: list[int], strides: list[int]) -> tuple[list[int], list[int]]:
+def _positions_alone(ksize: list[int], strides: list[int]) -> tuple[list[int], list[int]]:
     """Height's and width's part of a window and of its strides."""
     across = ksize[3] != 1 or strides[3] != 1
     plain = ksize[:3] == [1, 1, 1] and ksize == strides
@@ -655,7 +655,7 @@ def max_pool_with_argmax(
     word = padding_of(padding, op)
     if channels_first(data_format, op):
         raise ValueError(f"{op}: data_format is 'NCHW', expected 'NHWC'")
-    window, steps = _places_alone(
+    window, steps = _positions_alone(
         four(ksize, False, op, "ksize"), four(strides, False, op, "strides")
     )
     kind = dtypes.as_dtype(Targmax or output_dtype or dtypes.int64).base_dtype
@@ -668,7 +668,7 @@ def max_pool_with_argmax(
         x = _front(tensor, False)
         dims = dims_of(x)
         assert dims is not None
-        sizes = _places(dims[2:], window, steps, [1, 1], word, what)
+        sizes = _positions(dims[2:], window, steps, [1, 1], word, what)
         result = (*dims[:2], *sizes)
         attrs = spatial_attributes(steps, word, kernel_shape=window)
         outputs: list[tuple[dtypes.DType, Dims]] = [(x.dtype, result), (dtypes.int64, result)]
@@ -679,11 +679,11 @@ def max_pool_with_argmax(
         area = binary("Mul", h, w)
         inside = node("Mod", [number, area], dtypes.int64, result, fmod=0)
         channel = primitive.unsqueeze(filling.range(c), [1, 2])
-        place = binary("Add", binary("Mul", inside, c), channel)
+        position = binary("Add", binary("Mul", inside, c), channel)
         if include_batch_in_index:
             image = primitive.unsqueeze(filling.range(n), [1, 2, 3])
-            place = binary("Add", place, binary("Mul", image, binary("Mul", area, c)))
+            position = binary("Add", position, binary("Mul", image, binary("Mul", area, c)))
         return MaxPoolWithArgmax(
             cast(primitive.transpose(y, [0, 2, 3, 1]), given.dtype),
-            cast(primitive.transpose(place, [0, 2, 3, 1]), kind, at),
+            cast(primitive.transpose(position, [0, 2, 3, 1]), kind, at),
         )

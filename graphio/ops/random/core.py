@@ -93,9 +93,9 @@ def random_normal(
         name: of the operation.
     """
     with scope(name, "random_normal") as at:
-        wanted = draws.floating(dtype, "random_normal")
+        requested = draws.floating(dtype, "random_normal")
         target = ints(shape, "random_normal", "shape")
-        return draws.normal(_generator(seed), "RandomNormal", target, mean, stddev, wanted, at)
+        return draws.normal(_generator(seed), "RandomNormal", target, mean, stddev, requested, at)
 
 
 @api_guard.operator
@@ -109,9 +109,9 @@ def truncated_normal(
 ) -> Tensor:
     """As random_normal, but numbers two or more deviations away are drawn again."""
     with scope(name, "truncated_normal") as at:
-        wanted, op = draws.floating(dtype, "truncated_normal"), "RandomTruncatedNormal"
+        requested, op = draws.floating(dtype, "truncated_normal"), "RandomTruncatedNormal"
         target = ints(shape, "truncated_normal", "shape")
-        return draws.normal(_generator(seed), op, target, mean, stddev, wanted, at)
+        return draws.normal(_generator(seed), op, target, mean, stddev, requested, at)
 
 
 @api_guard.operator
@@ -137,15 +137,15 @@ def random_uniform(
         ValueError: dtype is an integer, and maxval is not given or a bound is not a scalar.
         TypeError: dtype is none of these.
     """
-    wanted, op = dtypes.as_dtype(dtype).base_dtype, "random_uniform"
+    requested, op = dtypes.as_dtype(dtype).base_dtype, "random_uniform"
     with scope(name, op) as at:
         target, source = ints(shape, op, "shape"), _generator(seed)
-        if wanted not in (dtypes.int32, dtypes.int64):
-            wanted = draws.floating(wanted, op)
-            return draws.uniform(source, target, minval, maxval, wanted, op, at)
+        if requested not in (dtypes.int32, dtypes.int64):
+            requested = draws.floating(requested, op)
+            return draws.uniform(source, target, minval, maxval, requested, op, at)
         if maxval is None:
             raise ValueError("Must specify maxval for integer dtype")
-        return draws.integers(source, target, minval, maxval, wanted, op, at)
+        return draws.integers(source, target, minval, maxval, requested, op, at)
 
 
 @api_guard.operator

@@ -37,12 +37,12 @@ def floating(dtype: Any, function: str) -> DType:
     Raises:
         TypeError: it is another one.
     """
-    wanted = dtypes.as_dtype(dtype).base_dtype
-    if wanted not in (*_DIGITS, dtypes.float32, dtypes.float64):
+    requested = dtypes.as_dtype(dtype).base_dtype
+    if requested not in (*_DIGITS, dtypes.float32, dtypes.float64):
         raise TypeError(
-            f"{function}: dtype is {wanted.name}, expected float16, bfloat16, float32 or float64"
+            f"{function}: dtype is {requested.name}, expected float16, bfloat16, float32 or float64"
         )
-    return wanted
+    return requested
 
 
 def drawn_in(dtype: DType) -> DType:

@@ -49,8 +49,8 @@ def categorical(
     name: str | None = None,
 ) -> Tensor:
     """As multinomial, with the arguments in a newer order; dtype None: int64."""
-    wanted = dtypes.int64 if dtype is None else dtype
-    return multinomial(logits, num_samples, seed, name or "categorical", wanted)
+    requested = dtypes.int64 if dtype is None else dtype
+    return multinomial(logits, num_samples, seed, name or "categorical", requested)
 
 
 @api_guard.operator
@@ -69,13 +69,13 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     """
     with scope(name, "random_crop") as at:
         x = convert_to_tensor(value, name="value")
-        wanted = convert_to_tensor(size, dtypes.int32, name="size")
+        requested = convert_to_tensor(size, dtypes.int32, name="size")
         _check_crop(x, size)
-        room = array.shape(x) - wanted + 1
-        rank = wanted.shape[0].value
-        count = array.shape(wanted) if rank is None else [rank]
+        capacity = array.shape(x) - requested + 1
+        rank = requested.shape[0].value
+        count = array.shape(requested) if rank is None else [rank]
         draws = random_uniform(count, 0, dtypes.int32.max, dtypes.int32, seed)
-        return index.slice(x, elementwise.floormod(draws, room), wanted, name=at)
+        return index.slice(x, elementwise.floormod(draws, capacity), requested, name=at)
 
 
 def _check_crop(x: Tensor, size: Any) -> None:

@@ -101,26 +101,26 @@ def _uniform(
     shape: Any, seed: Any, minval: Any, maxval: Any, dtype: Any, name: str | None, caller: str
 ) -> Tensor:
     """As stateless_uniform; caller: the function that errors in the shape and the seed name."""
-    op, wanted = _UNIFORM, dtypes.as_dtype(dtype).base_dtype
+    op, requested = _UNIFORM, dtypes.as_dtype(dtype).base_dtype
     with scope(name, op) as at:
         sizes, source = ints(shape, caller, "shape"), _of_seed(seed, caller, at)
-        if wanted not in _INTEGERS:
-            wanted = draws.floating(wanted, op)
+        if requested not in _INTEGERS:
+            requested = draws.floating(requested, op)
             low = 0 if minval is None else minval
-            return draws.uniform(source, sizes, low, maxval, wanted, op, at)
+            return draws.uniform(source, sizes, low, maxval, requested, op, at)
         if minval is None and maxval is None:
-            return source("RandomInteger", [sizes], wanted, at, "RandomUniformFullInt")
+            return source("RandomInteger", [sizes], requested, at, "RandomUniformFullInt")
         if minval is None or maxval is None:
             raise ValueError(
-                f"For integer dtype {wanted.name}, minval and maxval must be both None or both "
+                f"For integer dtype {requested.name}, minval and maxval must be both None or both "
                 f"non-None; got minval={minval}, maxval={maxval}"
             )
-        if wanted.is_unsigned:
+        if requested.is_unsigned:
             raise ValueError(
-                f"{op}: of dtype {wanted.name} only the full range can be drawn: leave minval and "
-                "maxval None, or draw int64"
+                f"{op}: of dtype {requested.name} only the full range can be drawn: leave minval "
+                "and maxval None, or draw int64"
             )
-        return draws.integers(source, sizes, minval, maxval, wanted, op, at)
+        return draws.integers(source, sizes, minval, maxval, requested, op, at)
 
 
 @api_guard.operator
@@ -135,9 +135,9 @@ def stateless_normal(
     """Numbers from a normal distribution, a function of the seed; see stateless_uniform."""
     op = "stateless_random_normal"
     with scope(name, op) as at:
-        sizes, wanted = ints(shape, op, "shape"), draws.floating(dtype, op)
+        sizes, requested = ints(shape, op, "shape"), draws.floating(dtype, op)
         source = _of_seed(seed, op, at)
-        return draws.normal(source, "RandomNormal", sizes, mean, stddev, wanted, at)
+        return draws.normal(source, "RandomNormal", sizes, mean, stddev, requested, at)
 
 
 @api_guard.operator
@@ -152,9 +152,9 @@ def stateless_truncated_normal(
     """As stateless_normal, but numbers two or more deviations away are drawn again."""
     op = "stateless_truncated_normal"
     with scope(name, op) as at:
-        sizes, wanted = ints(shape, op, "shape"), draws.floating(dtype, op)
+        sizes, requested = ints(shape, op, "shape"), draws.floating(dtype, op)
         source = _of_seed(seed, op, at)
-        return draws.normal(source, "RandomTruncatedNormal", sizes, mean, stddev, wanted, at)
+        return draws.normal(source, "RandomTruncatedNormal", sizes, mean, stddev, requested, at)
 
 
 @api_guard.operator

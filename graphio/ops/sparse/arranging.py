@@ -120,33 +120,33 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseReshape") as at:
-        wanted = ints(shape, "SparseReshape", "shape")
-        wanted = _checked_reshape(sp, wanted)
-        total, one = parts.product(sp.dense_shape), int_vector([1])
-        open_size = compare("Less", wanted, int_vector([0]))
+        requested = ints(shape, "SparseReshape", "shape")
+        requested = _checked_reshape(sp, requested)
+        total, one = parts.total_size(sp.dense_shape), int_vector([1])
+        open_size = compare("Less", requested, int_vector([0]))
         # With two sizes left open, the number of elements does not fit.
-        given = parts.product(select(open_size, one, wanted))
-        if constant_value(wanted) is None:
+        given = parts.total_size(select(open_size, one, requested))
+        if constant_value(requested) is None:
             given = _tells_the_rest(given, open_size)
         guarded = binary("Max", given, scalar(1, dtypes.int64))
-        full = select(open_size, binary("Div", total, guarded), wanted)
-        count = primitive.unsqueeze(parts.product(full), [0])
+        full = select(open_size, binary("Div", total, guarded), requested)
+        count = primitive.unsqueeze(parts.total_size(full), [0])
         message = "Input to reshape has another number of dense values than the requested shape"
         same = parts.check_equal(primitive.unsqueeze(total, [0]), count, message)
         found = parts.numbers(sp)
         where = checked(primitive.unsqueeze(found, [1]), same)
-        places = parts.places(primitive.squeeze(where, [1]), full)
+        positions = parts.positions(primitive.squeeze(where, [1]), full)
         values = node("Identity", [sp.values], sp.dtype, dims_of(sp.values), name=at,
                       tf_type="SparseReshape")  # fmt: skip
         found_rows = dims_of(sp.indices) or (None,)
-        (rank,) = dims_of(wanted) or (None,)
-        reshaped = SparseTensor(places, values, _completed(sp, wanted, full))
+        (rank,) = dims_of(requested) or (None,)
+        reshaped = SparseTensor(positions, values, _completed(sp, requested, full))
         return _of_rank(reshaped, rank, found_rows[0])
 
 
-def _completed(sp: SparseTensor, wanted: Tensor, full: Tensor) -> Tensor:
+def _completed(sp: SparseTensor, requested: Tensor, full: Tensor) -> Tensor:
     """The sizes of the new shape, as numbers where the old shape determines the open one."""
-    sizes, total = primitive.static_vector(wanted), shapes.num_elements(dims_of(sp.shape))
+    sizes, total = primitive.static_vector(requested), shapes.num_elements(dims_of(sp.shape))
     if sizes is None or total is None:
         return full
     known = [size for size in sizes if size is not None and size >= 0]
@@ -164,18 +164,18 @@ def _tells_the_rest(given: Tensor, open_size: Tensor) -> Tensor:
     return assertion.once(given, holds, "reshape cannot infer a size next to one of 0:")
 
 
-def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
+def _checked_reshape(sp: SparseTensor, requested: Tensor) -> Tensor:
     """The requested sizes, checked as far as they are known; the run checks the others."""
-    known = constant_value(wanted)
+    known = constant_value(requested)
     if known is None:
-        return wanted
+        return requested
     implied = int(np.sum(known == -1))
     size = shapes.num_elements(dims_of(sp.shape))
     if implied > 1:
         words = "At most one dimension can be inferred (-1)."
         if size is not None:
             raise ValueError(f"{words} Found: {known.tolist()}")
-        return assertion.never(wanted, words)
+        return assertion.never(requested, words)
     rest = int(np.prod(known[known != -1], dtype=np.int64))
     if implied and not rest:
         raise errors.InvalidArgumentError(
@@ -183,14 +183,14 @@ def _checked_reshape(sp: SparseTensor, wanted: Tensor) -> Tensor:
             "one of 0 it may be any"
         )
     if size is None:
-        return wanted
+        return requested
     filled = [size // max(rest, 1) if v == -1 else int(v) for v in known.tolist()]
     if int(np.prod(filled, dtype=np.int64)) != size:
         raise ValueError(
             f"Cannot reshape a tensor with {size} elements to shape {known.tolist()} "
             f"({int(np.prod(filled, dtype=np.int64))} elements)."
         )
-    return wanted
+    return requested
 
 
 @api_guard.operator
@@ -245,15 +245,15 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
     with scope(name, "expand_dims") as at:
         rank = rank_of(sp)
         whole = None if rank is None else rank + 1
-        place = _inserted(_axis(-1 if axis is None else axis, whole, "expand_dims", at))
+        position = _inserted(_axis(-1 if axis is None else axis, whole, "expand_dims", at))
         column = primitive.slice_axes(sp.indices, [0], [0], [1])
         pads, nought = int_vector([0, 0, 0, 1]), scalar(0, dtypes.int64)
         rows = (dims_of(sp.indices) or (None,))[0]
         zeros = node("Pad", [column, pads, nought], dtypes.int64, (rows, 1), mode="constant")
-        before = primitive.slice_axes(sp.indices, [0], [place], [1])
-        after = primitive.slice_axes(sp.indices, [place], [last], [1])
-        sizes = [_part(sp.dense_shape, 0, place), int_vector([1]),
-                 _part(sp.dense_shape, place, last)]  # fmt: skip
+        before = primitive.slice_axes(sp.indices, [0], [position], [1])
+        after = primitive.slice_axes(sp.indices, [position], [last], [1])
+        sizes = [_part(sp.dense_shape, 0, position), int_vector([1]),
+                 _part(sp.dense_shape, position, last)]  # fmt: skip
         where = primitive.concat([before, zeros, after], 1)
         return SparseTensor(where, sp.values, primitive.concat(sizes, 0))
 
@@ -281,11 +281,11 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
                            dims_of(sp.dense_shape), keepdims=0)  # fmt: skip
             smallest = binary("Add", highest, int_vector([1]))
             return SparseTensor(sp.indices, sp.values, smallest)
-        wanted = ints(new_shape, "sparse_reset_shape", "new_shape")
-        _check_larger(dims_of(sp.shape), primitive.static_vector(wanted))
-        largest = binary("Max", wanted, sp.dense_shape)
+        requested = ints(new_shape, "sparse_reset_shape", "new_shape")
+        _check_larger(dims_of(sp.shape), primitive.static_vector(requested))
+        largest = binary("Max", requested, sp.dense_shape)
         message = "the new shape is smaller than that of the SparseTensor"
-        held = parts.check_equal(wanted, largest, message)
+        held = parts.check_equal(requested, largest, message)
         return SparseTensor(sp.indices, sp.values, held)
 
 
@@ -338,12 +338,12 @@ def sparse_concat(
     expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
     with scope(name, "SparseConcat") as at:
         rank = next((r for r in map(rank_of, given) if r is not None), None)
-        place = _axis(axis if concat_dim is None else concat_dim, rank, "SparseConcat", at)
-        sizes = [_size_at(sp.dense_shape, place) for sp in given]
-        rest = [_other_sizes(sp.dense_shape, place) for sp in given]
+        position = _axis(axis if concat_dim is None else concat_dim, rank, "SparseConcat", at)
+        sizes = [_size_at(sp.dense_shape, position) for sp in given]
+        rest = [_other_sizes(sp.dense_shape, position) for sp in given]
         around = rest[0]
         for other in rest[1:]:
-            message = f"{describe(at, 'SparseConcat')}: all dimensions but {place} must be equal"
+            message = f"{describe(at, 'SparseConcat')}: all dimensions but {position} must be equal"
             around = (
                 binary("Max", around, other)
                 if expand
@@ -353,10 +353,10 @@ def sparse_concat(
         moved = [checked(given[0].indices, given[0].dense_shape)]
         for sp, size in zip(given[1:], sizes[1:], strict=True):
             moved.append(
-                _shifted(checked(sp.indices, sp.dense_shape), sp.dense_shape, place, total)
+                _shifted(checked(sp.indices, sp.dense_shape), sp.dense_shape, position, total)
             )
             total = binary("Add", total, size)
-        among = _inserted(place)
+        among = _inserted(position)
         shape = [_part(around, 0, among), total, _part(around, among, last)]
         dense_shape = primitive.concat(shape, 0)
         first = given[0].values.dtype
@@ -458,16 +458,16 @@ def sparse_split(
     sp = as_sparse(sp_input)
     with scope(name, "SparseSplit") as at:
         given = axis if split_dim is None else split_dim
-        place = _axis(given, rank_of(sp), "SparseSplit", at)
+        position = _axis(given, rank_of(sp), "SparseSplit", at)
         count = int_value(num_split, "SparseSplit", "num_split")
         sizes = dims_of(sp.shape)
-        length = None if sizes is None else sizes[place]
+        length = None if sizes is None else sizes[position]
         if count < 1 or (length is not None and count > length):
             raise ValueError(
-                f"sparse_split: num_split is {count}, expected 1 to the size of axis {place}, "
+                f"sparse_split: num_split is {count}, expected 1 to the size of axis {position}, "
                 f"{'?' if length is None else length}"
             )
-        return [_nth_part(sp, i, count, place) for i in range(count)]
+        return [_nth_part(sp, i, count, position) for i in range(count)]
 
 
 def _nth_part(sp: SparseTensor, number: int, count: int, axis: int) -> SparseTensor:
@@ -549,11 +549,11 @@ def sparse_fill_empty_rows(
         added = reshaping.where(empty)
         others = binary("Sub", primitive.shape_of(sp.dense_shape), int_vector([1]))
         pads, nought = primitive.concat([int_vector([0] * 3), others], 0), scalar(0, dtypes.int64)
-        places = node("Pad", [added, pads, nought], dtypes.int64, (None, rank), mode="constant")
+        positions = node("Pad", [added, pads, nought], dtypes.int64, (None, rank), mode="constant")
         count = _part(primitive.shape_of(added), 0, 1)
         new = primitive.expand(default, count)
         filled = SparseTensor(
-            primitive.concat([sp.indices, places], 0),
+            primitive.concat([sp.indices, positions], 0),
             primitive.concat([sp.values, new], 0),
             sp.dense_shape,
         )

@@ -102,15 +102,15 @@ def _check_fit(where: Tensor, values: Tensor, shape: Tensor, default: Tensor, at
     what = describe(at, "SparseToDense")
     if default.shape.ndims not in (0, None):
         raise ValueError(f"default_value has shape {default.shape}, expected a scalar for {what}")
-    places, sizes = dims_of(where), dims_of(shape)
-    if places is not None and sizes is not None and None not in (places[1], sizes[0]):
-        if places[1] != sizes[0]:
+    positions, sizes = dims_of(where), dims_of(shape)
+    if positions is not None and sizes is not None and None not in (positions[1], sizes[0]):
+        if positions[1] != sizes[0]:
             raise ValueError(
-                f"sparse_indices has {places[1]} coordinates an element, but output_shape has "
+                f"sparse_indices has {positions[1]} coordinates an element, but output_shape has "
                 f"{sizes[0]} sizes for {what}"
             )
-    if values.shape.ndims != 0 and places is not None:
-        shapes.merge((places[0],), dims_of(values), what)
+    if values.shape.ndims != 0 and positions is not None:
+        shapes.merge((positions[0],), dims_of(values), what)
 
 
 @api_guard.operator

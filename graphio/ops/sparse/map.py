@@ -119,10 +119,10 @@ def _with_row(before: Any, i: Tensor, result: Any) -> Any:
             "expected a SparseTensor; give dtype= for dense results"
         )
     number = array.fill([array.shape(result.values)[0], 1], elementwise.cast(i, dtypes.int64))
-    places = array.concat([number, result.indices], 1)
+    positions = array.concat([number, result.indices], 1)
     largest = elementwise.maximum(before.dense_shape[1:], result.dense_shape)
     return SparseTensor(
-        array.concat([before.indices, places], 0),
+        array.concat([before.indices, positions], 0),
         array.concat([before.values, result.values], 0),
         array.concat([before.dense_shape[:1], largest], 0),
     )

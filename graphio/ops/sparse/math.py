@@ -216,7 +216,7 @@ class _Reduction:
 
     def dense(self, combined: Callable[[Tensor, Tensor], Tensor], at: str) -> Tensor:
         """combined(numbers of the groups, how many there are), a value a group, in its shape."""
-        flat = combined(self.keys, parts.product(self.sizes))
+        flat = combined(self.keys, parts.total_size(self.sizes))
         dims = primitive.static_vector(self.shape)
         return primitive.reshape_to(flat, self.shape, dims, at)
 

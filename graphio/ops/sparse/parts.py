@@ -34,10 +34,10 @@ __all__ = [
     "numbers",
     "numbers_within",
     "picked",
-    "places",
-    "product",
+    "positions",
     "rank_of",
     "sized",
+    "total_size",
     "with_numbers",
 ]
 
@@ -62,9 +62,9 @@ def as_sparse(value: Any, parameter: str = "Input") -> SparseTensor:
 
 def rank_of(sp: SparseTensor) -> int | None:
     """The rank of the dense tensor, None if it is not known while the graph is built."""
-    sizes, places = dims_of(sp.dense_shape), dims_of(sp.indices)
+    sizes, positions = dims_of(sp.dense_shape), dims_of(sp.indices)
     rank = None if sizes is None else sizes[0]
-    return rank if rank is not None or places is None else places[1]
+    return rank if rank is not None or positions is None else positions[1]
 
 
 # ---- checks at run time ----
@@ -108,7 +108,7 @@ def check_equal(
 # ---- indices and their numbers ----
 
 
-def product(sizes: Tensor) -> Tensor:
+def total_size(sizes: Tensor) -> Tensor:
     """All elements of a vector multiplied, a scalar."""
     known = constant_value(sizes)
     if known is not None:
@@ -136,7 +136,7 @@ def numbers(sp: SparseTensor) -> Tensor:
     return numbers_within(checked(sp.indices, sp.dense_shape), sp.dense_shape)
 
 
-def places(found: Tensor, shape: Tensor) -> Tensor:
+def positions(found: Tensor, shape: Tensor) -> Tensor:
     """The indices (n, r) of numbers (n)."""
     one = scalar(1, dtypes.int64)
     steps = binary("Max", _strides(shape), one)
@@ -179,4 +179,4 @@ def picked(values: Tensor, at: Tensor, tf_type: str, name: str | None = None) ->
 
 def with_numbers(found: Tensor, values: Tensor, shape: Tensor) -> SparseTensor:
     """The SparseTensor of numbers and values."""
-    return SparseTensor(places(found, shape), values, shape)
+    return SparseTensor(positions(found, shape), values, shape)

@@ -60,10 +60,10 @@ def _scatter(
     if not isinstance(ref, Variable):
         raise TypeError(f"{tf_type}: ref is {ref!r}, expected a Variable")
     with scope(name, tf_type) as at:
-        places = convert_to_tensor(indices, name="indices")
-        require(places, INTEGER, tf_type, "indices")
+        positions = convert_to_tensor(indices, name="indices")
+        require(positions, INTEGER, tf_type, "indices")
         values = convert_to_tensor(updates, dtype=ref.dtype, name="updates")
-        coordinates = cast(places, dtypes.int64)
+        coordinates = cast(positions, dtypes.int64)
         if nd:
             coordinates = run_checks.in_range(coordinates)
         else:
@@ -249,22 +249,22 @@ def batch_scatter_update(
         ValueError: the rank of indices is 0 or not known.
     """
     with scopes.name_scope(name, "batch_scatter_update"):
-        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
-        rank = places.shape.ndims
+        positions = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        rank = positions.shape.ndims
         if not rank:
             raise ValueError(
-                f"batch_scatter_update: indices have shape {places.shape}, expected a known rank "
-                "of 1 or more"
+                f"batch_scatter_update: indices have shape {positions.shape}, expected a known "
+                "rank of 1 or more"
             )
-        sizes = array.shape(places, out_type=dtypes.int64)
+        sizes = array.shape(positions, out_type=dtypes.int64)
         batches = [
-            array.zeros_like(places)
+            array.zeros_like(positions)
             + array.reshape(
                 array.range(sizes[axis], dtype=dtypes.int64), [-1] + [1] * (rank - axis - 1)
             )
             for axis in range(rank - 1)
         ]
-        return scatter_nd_update(ref, array.stack([*batches, places], -1), updates)
+        return scatter_nd_update(ref, array.stack([*batches, positions], -1), updates)
 
 
 # ---- v[1:3].assign(...) ----
@@ -293,9 +293,9 @@ def _assign_part(variable: Variable, item: Any, value: Any, name: str | None = N
         numbers = primitive.reshape(
             node("Range", [zero, size, one], dtypes.int64, (count,)), shape, dims_of(old)
         )
-        places = slicing.getitem(numbers, item)
-        shapes.merge(dims_of(new), dims_of(places), describe(at, "StridedSliceAssign"))
-        column = array.expand_dims(primitive.reshape(places, [-1]), -1)
+        positions = slicing.getitem(numbers, item)
+        shapes.merge(dims_of(new), dims_of(positions), describe(at, "StridedSliceAssign"))
+        column = array.expand_dims(primitive.reshape(positions, [-1]), -1)
         flat = _written(
             primitive.reshape(old, [-1]), column, primitive.reshape(new, [-1]), "update"
         )

@@ -99,11 +99,13 @@ def print(
     write = _writer(output_stream)
     tensors: list[Tensor] = []
     template = [_template(value, tensors) for value in inputs]
-    bare = len(template) == 1 and isinstance(template[0], _Place)
+    bare = len(template) == 1 and isinstance(template[0], _Position)
 
     def show(values: list[Any]) -> list[Any]:
-        texts = [tensor_text.nested(v, summarize, quote=not (bare and v.ndim == 0)) for v in values]
-        write(sep.join(_filled(part, texts) for part in template) + end)
+        strings = [
+            tensor_text.nested(v, summarize, quote=not (bare and v.ndim == 0)) for v in values
+        ]
+        write(sep.join(_filled(part, strings) for part in template) + end)
         return []
 
     with scope(name, "print") as at:
@@ -113,7 +115,7 @@ def print(
         return made
 
 
-class _Place:
+class _Position:
     """The placeholder of a tensor's text."""
 
     def __init__(self, index: int) -> None:
@@ -123,9 +125,9 @@ class _Place:
 class _Sparse(NamedTuple):
     """The placeholder of the text of a SparseTensor."""
 
-    indices: _Place
-    values: _Place
-    shape: _Place
+    indices: _Position
+    values: _Position
+    shape: _Position
 
 
 def _template(value: Any, tensors: list[Tensor]) -> Any:
@@ -135,7 +137,7 @@ def _template(value: Any, tensors: list[Tensor]) -> Any:
         return _Sparse(*parts)
     if is_symbolic(value):
         tensors.append(convert_to_tensor(value))
-        return _Place(len(tensors) - 1)
+        return _Position(len(tensors) - 1)
     if isinstance(value, Mapping):
         return {key: _template(inner, tensors) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -143,16 +145,16 @@ def _template(value: Any, tensors: list[Tensor]) -> Any:
     return np.asarray(value) if isinstance(value, np.ndarray) else str(value)
 
 
-def _filled(part: Any, texts: list[str]) -> str:
-    if isinstance(part, _Place):
-        return texts[part.index]
+def _filled(part: Any, strings: list[str]) -> str:
+    if isinstance(part, _Position):
+        return strings[part.index]
     if isinstance(part, _Sparse):
-        shown = ", ".join(f"{label}={_filled(p, texts)}" for label, p in part._asdict().items())
+        shown = ", ".join(f"{label}={_filled(p, strings)}" for label, p in part._asdict().items())
         return f"'SparseTensor({shown})'"
     if isinstance(part, dict):
-        return "{" + ", ".join(f"{k!r}: {_filled(v, texts)}" for k, v in part.items()) + "}"
+        return "{" + ", ".join(f"{k!r}: {_filled(v, strings)}" for k, v in part.items()) + "}"
     if isinstance(part, list):
-        inside = ", ".join(_filled(v, texts) for v in part[1:])
+        inside = ", ".join(_filled(v, strings) for v in part[1:])
         return f"({inside})" if part[0] else f"[{inside}]"
     return str(part)
 

@@ -75,8 +75,8 @@ class CustomOperator:
     def _inputs(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         row = self._made.row
         if not row.min_inputs <= len(inputs) <= row.max_inputs:
-            wanted = ", ".join(p.name for p in row.inputs)
-            raise TypeError(f"{row.op} takes the inputs ({wanted}), got {len(inputs)}")
+            requested = ", ".join(p.name for p in row.inputs)
+            raise TypeError(f"{row.op} takes the inputs ({requested}), got {len(inputs)}")
         first: dict[str, Tensor] = {}
         tensors: list[Tensor | None] = []
         for i, value in enumerate(inputs):
@@ -148,14 +148,14 @@ class CustomOperator:
 
 
 def _is_kind(value: Any, kind: str) -> bool:
-    wanted = custom.KINDS[kind]
+    requested = custom.KINDS[kind]
     if kind.endswith("s"):
-        return isinstance(value, (list, tuple)) and all(_is_one(v, wanted) for v in value)
-    return _is_one(value, wanted)
+        return isinstance(value, (list, tuple)) and all(_is_one(v, requested) for v in value)
+    return _is_one(value, requested)
 
 
-def _is_one(value: Any, wanted: tuple[type, ...]) -> bool:
-    return isinstance(value, wanted) and not isinstance(value, bool)
+def _is_one(value: Any, requested: tuple[type, ...]) -> bool:
+    return isinstance(value, requested) and not isinstance(value, bool)
 
 
 def _plain(value: Any, kind: str) -> Any:
@@ -269,7 +269,7 @@ def _problems(
         found.append(f"{name!r} is not a name")
     if not isinstance(version, int) or not 1 <= version < 2**31:
         found.append(f"version is {version!r}, expected 1 or more")
-    found += [f"{t!r} is not a parameter such as 'x: T'" for t in _texts(inputs, outputs)]
+    found += [f"{t!r} is not a parameter such as 'x: T'" for t in _strings(inputs, outputs)]
     if found:
         return found
     if not outputs:
@@ -300,5 +300,5 @@ def _problems(
     return found
 
 
-def _texts(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+def _strings(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
     return [t for t in (*inputs, *outputs) if not isinstance(t, str) or not _PARAMETER.match(t)]

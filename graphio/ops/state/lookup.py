@@ -142,12 +142,12 @@ class TextFileInitializer:
 def _check_column(dtype: DType, index: int) -> None:
     if index < TextFileIndex.WHOLE_LINE:
         raise ValueError(f"Invalid index {index}: a column's number or one of TextFileIndex")
-    wanted = {
+    requested = {
         TextFileIndex.LINE_NUMBER: (dtypes.int64,),
         TextFileIndex.WHOLE_LINE: (dtypes.string, dtypes.int64),
     }
-    if dtype not in wanted.get(index, (dtype,)):
-        kinds = " or ".join(kind.name for kind in wanted[index])
+    if dtype not in requested.get(index, (dtype,)):
+        kinds = " or ".join(kind.name for kind in requested[index])
         raise ValueError(f"Signature mismatch. Index {index} must be {kinds}, got {dtype.name}.")
 
 

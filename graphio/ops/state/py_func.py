@@ -123,26 +123,26 @@ def _eager(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | 
 def _differentiable(operation: Operation, func: Callable[..., Any]) -> None:
     """Gives the operation a gradient, which calls the function again and differentiates it."""
     inputs = [t if t.dtype.is_floating or t.dtype.is_complex else None for t in operation.inputs]
-    wanted = [i for i, tensor in enumerate(inputs) if tensor is not None]
+    requested = [i for i, tensor in enumerate(inputs) if tensor is not None]
 
     def differentiate(arriving: Sequence[Any]) -> Sequence[Any]:
         present = [i for i, gradient in enumerate(arriving) if gradient is not None]
-        if not present or not wanted:
+        if not present or not requested:
             return [None] * len(inputs)
         count = len(inputs)
 
         def backward(*given: Tensor) -> list[Tensor]:
             results = _results(func(*given[:count]))
             ys = [convert_to_tensor(results[i]) for i in present]
-            xs = [given[i] for i in wanted]
+            xs = [given[i] for i in requested]
             found = registered.gradients(ys, xs, list(given[count:]), [])
             return [primitive.fill_like(x, 0) if g is None else convert_to_tensor(g)
                     for g, x in zip(found, xs, strict=True)]  # fmt: skip
 
         passed = [*operation.inputs, *(convert_to_tensor(arriving[i]) for i in present)]
-        made = _eager(backward, passed, [operation.inputs[i].dtype for i in wanted], None)
+        made = _eager(backward, passed, [operation.inputs[i].dtype for i in requested], None)
         found: list[Any] = [None] * count
-        for i, gradient in zip(wanted, made, strict=True):
+        for i, gradient in zip(requested, made, strict=True):
             gradient.set_shape(operation.inputs[i].shape)
             found[i] = gradient
         return found

@@ -148,22 +148,22 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
                     domain="graphio", unit=unit)  # fmt: skip
 
 
-def _check_rank(x: Tensor, places: Tensor, dims: Dims, what: str) -> None:
+def _check_rank(x: Tensor, positions: Tensor, dims: Dims, what: str) -> None:
     """TensorFlow's kernel broadcasts to vectors and matrices alone."""
-    if dims is not None and len(dims) > 2 and not x.shape.is_compatible_with(places.shape):
+    if dims is not None and len(dims) > 2 and not x.shape.is_compatible_with(positions.shape):
         raise errors.UnimplementedError(
             message=f"Substr broadcast not implemented for {len(dims)} dimensions, in {what}: the "
-            f"strings have shape {x.shape}, pos and len {places.shape}; repeat them with "
+            f"strings have shape {x.shape}, pos and len {positions.shape}; repeat them with "
             "tf.broadcast_to"
         )
 
 
 def _broadcast(x: Tensor, start: Tensor, count: Tensor, what: str) -> tuple[Tensor, Tensor, Tensor]:
     """All three in the shape to which they broadcast."""
-    places = binary("Add", start, count)
-    dims = shapes.broadcast(dims_of(x), dims_of(places), what)
-    _check_rank(x, places, dims, what)
-    wide = primitive.expand(x, primitive.shape_of(places), dims)
+    positions = binary("Add", start, count)
+    dims = shapes.broadcast(dims_of(x), dims_of(positions), what)
+    _check_rank(x, positions, dims, what)
+    wide = primitive.expand(x, primitive.shape_of(positions), dims)
     shape = primitive.shape_of(wide)
     return wide, primitive.expand(start, shape, dims), primitive.expand(count, shape, dims)
 
@@ -200,8 +200,8 @@ def reduce_join(
         given = static_ints(listed)
         if rank is None or (listed is not None and (given is None or None in given)):
             return _joined_in_run(x, listed, as_bytes(separator), keep, at)
-        wanted = list(range(rank))[::-1] if given is None else [a or 0 for a in given]
-        axes = [shapes.normalize_axis(a, rank, describe(at, "ReduceJoin")) for a in wanted]
+        requested = list(range(rank))[::-1] if given is None else [a or 0 for a in given]
+        axes = [shapes.normalize_axis(a, rank, describe(at, "ReduceJoin")) for a in requested]
 
         joined = x
         for a in axes:

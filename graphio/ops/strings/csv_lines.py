@@ -155,9 +155,9 @@ def decode_csv(
 
 
 def _check_fields(fields: list[str], taken: list[int], exactly: bool, record: int) -> None:
-    wanted = len(taken) if exactly else max(taken, default=-1) + 1
-    if len(fields) < wanted or (exactly and len(fields) != wanted):
-        raise _refused(f"Expect {wanted} fields but have {len(fields)} in record {record}")
+    requested = len(taken) if exactly else max(taken, default=-1) + 1
+    if len(fields) < requested or (exactly and len(fields) != requested):
+        raise _refused(f"Expect {requested} fields but have {len(fields)} in record {record}")
 
 
 def _refused(message: str) -> errors.OpError:

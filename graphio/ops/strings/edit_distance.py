@@ -69,20 +69,20 @@ def _larger_sizes(one: Dims, two: Dims) -> Dims:
 
 def _rows(parts: Sequence[Array]) -> Rows:
     rows: Rows = {}
-    for place, value in zip(parts[0].tolist(), parts[1].tolist(), strict=True):
-        rows.setdefault(tuple(place[:-1]), []).append(value)
+    for position, value in zip(parts[0].tolist(), parts[1].tolist(), strict=True):
+        rows.setdefault(tuple(position[:-1]), []).append(value)
     return rows
 
 
 def _distances(one: Sequence[Array], two: Sequence[Array], normalize: bool) -> Array:
     result = np.zeros(np.maximum(one[2][:-1], two[2][:-1]), np.float32)
-    given, wanted = _rows(one), _rows(two)
-    for place in {*given, *wanted}:
-        a, b = given.get(place, []), wanted.get(place, [])
+    given, expected = _rows(one), _rows(two)
+    for position in {*given, *expected}:
+        a, b = given.get(position, []), expected.get(position, [])
         distance = float(_distance(a, b))
         if normalize and distance:
             distance = distance / len(b) if b else np.inf
-        result[place] = distance
+        result[position] = distance
     return result
 
 

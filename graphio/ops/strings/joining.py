@@ -32,11 +32,11 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
     if not inputs:
         return constant("", name=name or "StringJoin")
     with scope(name, "StringJoin") as at:
-        texts = [as_text(t, f"inputs_{i}") for i, t in enumerate(inputs)]
+        string_values = [as_text(t, f"inputs_{i}") for i, t in enumerate(inputs)]
         dims: Dims = ()
-        for text in texts:
+        for text in string_values:
             if text.shape.ndims != 0:
                 own = dims_of(text)
                 dims = own if dims == () else shapes.merge(dims, own, describe(at, "StringJoin"))
-        return node("StringJoin", texts, dtypes.string, dims, name=at, domain="graphio",
+        return node("StringJoin", string_values, dtypes.string, dims, name=at, domain="graphio",
                     separator=as_bytes(separator))  # fmt: skip

@@ -52,13 +52,15 @@ def string_to_number(
     """
     with scope(name, "StringToNumber") as at:
         x = as_text(string_tensor if input is None else input, "input")
-        wanted = dtypes.as_dtype(out_type)
-        if wanted not in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
+        requested = dtypes.as_dtype(out_type)
+        if requested not in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
             raise TypeError(
-                f"StringToNumber: out_type is {wanted.name}, expected float32, float64, int32 or "
-                "int64"
+                f"StringToNumber: out_type is {requested.name}, expected float32, float64, int32 "
+                "or int64"
             )
-        return _made("StringToNumber", [x], wanted, dims_of(x), at, "StringToNumber", dtype=wanted)
+        return _made(
+            "StringToNumber", [x], requested, dims_of(x), at, "StringToNumber", dtype=requested
+        )
 
 
 @api_guard.operator
@@ -173,25 +175,25 @@ def decode_raw(
     """
     with scope(name, "DecodeRaw") as at:
         x = as_text(input_bytes if bytes is None else bytes, "bytes")
-        wanted = dtypes.as_dtype(out_type)
-        if wanted == dtypes.string or wanted.number > dtypes.bfloat16.number:
-            raise TypeError(f"DecodeRaw: out_type is {wanted.name}, expected a type of numbers")
+        requested = dtypes.as_dtype(out_type)
+        if requested == dtypes.string or requested.number > dtypes.bfloat16.number:
+            raise TypeError(f"DecodeRaw: out_type is {requested.name}, expected a type of numbers")
         dims, count = dims_of(x), None
         if fixed_length is not None:
-            count, rest = divmod(fixed_length, wanted.size)
+            count, rest = divmod(fixed_length, requested.size)
             if rest or count <= 0:
                 raise ValueError(
                     f"DecodeRaw: fixed_length is {fixed_length}, which must be a multiple of "
-                    f"{wanted.size}, the size of {wanted.name}"
+                    f"{requested.size}, the size of {requested.name}"
                 )
             x = text.substr(string_join([x, b"\0" * fixed_length]), 0, fixed_length)
         return _made(
             "DecodeRaw",
             [x],
-            wanted,
+            requested,
             None if dims is None else (*dims, count),
             at,
             "DecodeRaw",
-            dtype=wanted,
+            dtype=requested,
             little_endian=int(little_endian),
         )

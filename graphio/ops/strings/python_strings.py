@@ -97,8 +97,8 @@ def mapped(
 ) -> Tensor:
     """An operation that converts each string to one element."""
 
-    def work(texts: Array, **given: Any) -> Sequence[Array]:
-        return [_each(lambda t: function(t, **given), texts, dtype=dtype.as_numpy_dtype)]
+    def work(string_values: Array, **given: Any) -> Sequence[Array]:
+        return [_each(lambda t: function(t, **given), string_values, dtype=dtype.as_numpy_dtype)]
 
     with scope(name, tf_type) as at:
         x = as_text(value)
@@ -144,10 +144,10 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
                    pattern=as_bytes(pattern))  # fmt: skip
 
 
-def _full_matches(texts: Array, pattern: Array) -> Sequence[Array]:
+def _full_matches(string_values: Array, pattern: Array) -> Sequence[Array]:
     """Work of regex_full_match by a pattern of the run."""
     known = _scalar(pattern, "Pattern")
-    return [_each(lambda t: patterns.full_match(known, t), texts, dtype=np.bool_)]
+    return [_each(lambda t: patterns.full_match(known, t), string_values, dtype=np.bool_)]
 
 
 def _scalar(value: Array, what: str) -> bytes:
@@ -193,11 +193,11 @@ def regex_replace(
 
 
 def _replacements(
-    texts: Array, pattern: Array, rewrite: Array, replace_global: bool
+    string_values: Array, pattern: Array, rewrite: Array, replace_global: bool
 ) -> Sequence[Array]:
     """Work of regex_replace by a pattern and a rewrite of the run."""
     known, to = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
-    return [_each(lambda t: patterns.replaced(known, to, replace_global, t), texts)]
+    return [_each(lambda t: patterns.replaced(known, to, replace_global, t), string_values)]
 
 
 def as_bytes(text: Any) -> bytes:
@@ -230,19 +230,21 @@ def split_by(x: Tensor, mark: Tensor, tf_type: str, at: str, **options: Any) -> 
     return call(tf_type, _split, [x, mark], outputs, at, **options)
 
 
-def _split(texts: Array, mark: Array, letters: int, skip_empty: int, limit: int) -> Sequence[Array]:
+def _split(
+    string_values: Array, mark: Array, letters: int, skip_empty: int, limit: int
+) -> Sequence[Array]:
     """Work of split_by."""
     known = _scalar(mark, "delimiter" if letters else "sep")
-    if texts.ndim != 1:
+    if string_values.ndim != 1:
         raise errors.InvalidArgumentError(
-            message=f"the strings have shape {list(texts.shape)}, expected a vector"
+            message=f"the strings have shape {list(string_values.shape)}, expected a vector"
         )
-    rows = [_parts(text, known, letters, skip_empty, limit) for text in texts.tolist()]
-    places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
-    values = np.empty(len(places), object)
+    rows = [_parts(text, known, letters, skip_empty, limit) for text in string_values.tolist()]
+    positions = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    values = np.empty(len(positions), object)
     values[:] = [part for row in rows for part in row]
     shape = np.array([len(rows), max(map(len, rows), default=0)], np.int64)
-    return [np.array(places, np.int64).reshape(-1, 2), values, shape]
+    return [np.array(positions, np.int64).reshape(-1, 2), values, shape]
 
 
 def _parts(text: bytes, mark: bytes, letters: int, skip_empty: int, limit: int) -> list[bytes]:
@@ -389,8 +391,8 @@ def string_format(
         )
 
     def fill(*values: Any, pieces: Sequence[str], summarize: int) -> Sequence[Any]:
-        texts = [*(tensor_text.nested(v, summarize) for v in values), ""]
-        return ["".join(p + t for p, t in zip(pieces, texts, strict=True))]
+        string_values = [*(tensor_text.nested(v, summarize) for v in values), ""]
+        return ["".join(p + t for p, t in zip(pieces, string_values, strict=True))]
 
     with scope(name, "StringFormat") as at:
         tensors = [convert_to_tensor(x, name=f"inputs_{i}") for i, x in enumerate(given)]

@@ -64,12 +64,12 @@ def unsorted_segment_join(
         return made.outputs[0]
 
 
-def _joined(texts: Array, ids: Array, count: Array, separator: bytes) -> Sequence[Array]:
+def _joined(string_values: Array, ids: Array, count: Array, separator: bytes) -> Sequence[Array]:
     """Work of unsorted_segment_join."""
-    if texts.shape[: ids.ndim] != ids.shape:
+    if string_values.shape[: ids.ndim] != ids.shape:
         raise errors.InvalidArgumentError(
             message=f"segment_ids has shape {list(ids.shape)}, expected the first sizes of "
-            f"{list(texts.shape)}"
+            f"{list(string_values.shape)}"
         )
     segments = int(count)
     wrong = ids[(ids < 0) | (ids >= segments)]
@@ -77,13 +77,13 @@ def _joined(texts: Array, ids: Array, count: Array, separator: bytes) -> Sequenc
         raise errors.InvalidArgumentError(
             message=f"segment_ids: {wrong[0]} is not in [0, {segments})"
         )
-    rest = texts.shape[ids.ndim :]
-    rows = texts.reshape(ids.size, math.prod(rest))
-    places: list[list[int]] = [[] for _ in range(segments)]
+    rest = string_values.shape[ids.ndim :]
+    rows = string_values.reshape(ids.size, math.prod(rest))
+    positions: list[list[int]] = [[] for _ in range(segments)]
     for row, segment in enumerate(ids.reshape(-1).tolist()):
-        places[segment].append(row)
+        positions[segment].append(row)
     made = np.empty((segments, rows.shape[1]), object)
-    for segment, chosen in enumerate(places):
+    for segment, chosen in enumerate(positions):
         for column in range(rows.shape[1]):
             made[segment, column] = separator.join(rows[chosen, column].tolist())
     return [made.reshape(segments, *rest)]

@@ -93,12 +93,12 @@ class _List:
             lengths = np.array([len(steps) for steps in found], np.int64)
             return [self.rule.filled([self.dense(steps) for steps in found]), lengths]
         parts = [sparse_rows(steps, self.rule.dtype) for steps in found]
-        places = [np.insert(part[0], 0, i, axis=1) for i, part in enumerate(parts)]
+        positions = [np.insert(part[0], 0, i, axis=1) for i, part in enumerate(parts)]
         sizes = np.max([part[2] for part in parts], axis=0) if parts else np.zeros(2, np.int64)
         none = np.empty((0, 3), np.int64)
         values = [np.empty(0, self.rule.dtype.as_numpy_dtype), *(part[1] for part in parts)]
         whole = np.array([len(parts), *sizes], np.int64)
-        return [np.concatenate([none, *places]), np.concatenate(values), whole]
+        return [np.concatenate([none, *positions]), np.concatenate(values), whole]
 
     def outputs(self, front: list[int | None]) -> list[tuple[DType, TensorShape]]:
         """dtypes and static shapes of single (front empty) or batch (front: the records)."""

@@ -80,7 +80,7 @@ def fused(c: Call, y: Any, arguments: list[Any]) -> Any:
     """The bias and activation that TensorFlow's optimizer fused into a MatMul or convolution."""
     steps = {"Relu": tf.nn.relu, "Relu6": tf.nn.relu6, "Elu": tf.nn.elu, "Tanh": tf.tanh,
              "Sigmoid": tf.sigmoid}  # fmt: skip
-    names = [text.decode(errors="replace") for text in c.texts("fused_ops")]
+    names = [text.decode(errors="replace") for text in c.strings("fused_ops")]
     for step in names:
         if step == "BiasAdd":
             y = tf.nn.bias_add(y, arguments[0])

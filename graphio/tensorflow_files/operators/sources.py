@@ -25,9 +25,9 @@ def _const(c: Call) -> Any:
 
 def _no_constant(c: Call, held: Any) -> Any:
     """A node of another dtype than its value's: a run of it fails, as in TensorFlow."""
-    found, wanted = tf.as_dtype(held.dtype), c.dtype("dtype")
-    words = f"Type mismatch between value ({found.name}) and dtype ({wanted.name})"
-    return assertion.never(tf.zeros(held.shape, wanted), words)
+    found, expected = tf.as_dtype(held.dtype), c.dtype("dtype")
+    words = f"Type mismatch between value ({found.name}) and dtype ({expected.name})"
+    return assertion.never(tf.zeros(held.shape, expected), words)
 
 
 def _assert(c: Call) -> Any:

@@ -346,8 +346,8 @@ def listed_beside(prefix: str) -> str | None:
             state = read_state(folder)
         listed = state.all_model_checkpoint_paths if state is not None else []
         names = [stores.split(path)[1] for path in listed]
-        place = names.index(base) if base in names else 0
-        for path in [*reversed(listed[:place]), *reversed(listed[place:])]:
+        position = names.index(base) if base in names else 0
+        for path in [*reversed(listed[:position]), *reversed(listed[position:])]:
             if stores.split(path)[1] != base and checkpoint_exists(path):
                 return path
     except errors.OpError:

@@ -120,10 +120,10 @@ def diff_checkpoints(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Ch
     """
     one, other = (open_source(resolved(where), lazy=True) for where in (a, b))
     rows = [*_variables(one, other), *_resources(one, other)]
-    return CheckpointDiff(one.what, other.what, sorted(rows, key=_place))
+    return CheckpointDiff(one.what, other.what, sorted(rows, key=_position))
 
 
-def _place(row: Difference) -> tuple[int, float, str]:
+def _position(row: Difference) -> tuple[int, float, str]:
     unknown = np.inf if row.count else 0.0
     largest = unknown if row.largest is None else row.largest
     return _ORDER[row.status], -largest, row.name
@@ -153,9 +153,9 @@ def _compared(name: str, about: tuple[str, str], x: Array, y: Array) -> Differen
         found = _differences(flat_x[at : at + _PIECE], flat_y[at : at + _PIECE])
         count += found[0]
         largest, relative = max(largest, found[1]), max(relative, found[2])
-    texts = object in (x.dtype, y.dtype)
+    strings = object in (x.dtype, y.dtype)
     status = "dtype" if x.dtype != y.dtype else "differs" if count else "same"
-    if texts:
+    if strings:
         return Difference(name, status, *about, None, None, count, x.size)
     return Difference(name, status, *about, largest, relative, count, x.size)
 

@@ -21,7 +21,7 @@ def listed(names: Iterable[str]) -> str:
 def lines(
     problems: Problems,
     rows: Rows,
-    wanted: Required,
+    expected: Required,
     names: Mapping[str, str],
     *,
     strict: bool = True,
@@ -32,25 +32,25 @@ def lines(
     Args:
         problems: of this restore.
         rows: the stored values.
-        wanted: the variables.
+        expected: the variables.
         names: variable to the name of its value, as found so far.
         strict, cast: the options of restore.
     """
-    used = {names.get(key) for key in wanted}
+    used = {names.get(key) for key in expected}
     unused = [name for name in rows if name not in used]
     found = [f"not restored of the checkpoint: {listed(unused)}"] if unused else []
     if problems.missing and not strict:
         found.append("strict=False restores a part; of these variables there is none")
     if problems.other_dtype and cast:
         found.append("a cast loses digits at most, so there is no float to int")
-    todo = list(_advice(problems, rows, wanted, names, unused, strict))
+    todo = list(_advice(problems, rows, expected, names, unused, strict))
     return [*found, *(["what to do:"] if todo else []), *(f"  {line}" for line in todo)]
 
 
 def _advice(
     problems: Problems,
     rows: Rows,
-    wanted: Required,
+    expected: Required,
     names: Mapping[str, str],
     unused: Sequence[str],
     strict: bool,
@@ -58,9 +58,9 @@ def _advice(
     yield from _renames(problems.missing, unused)
     if problems.missing and strict:
         yield "strict=False restores what is there and leaves the rest as it is"
-    if any(casting.castable(rows[names[k]][0], wanted[k][0]) for k in problems.other_dtype):
+    if any(casting.castable(rows[names[k]][0], expected[k][0]) for k in problems.other_dtype):
         yield "cast=True converts values of another dtype"
-    if any(same_count(wanted[k][1], rows[names[k]][1]) for k in problems.other_shape):
+    if any(same_count(expected[k][1], rows[names[k]][1]) for k in problems.other_shape):
         yield "reshape=True accepts another shape of as many elements"
     if problems.other_dtype or problems.other_shape:
         first = [*problems.other_dtype, *problems.other_shape][0]

@@ -17,7 +17,7 @@ from graphio.support import api_guard, errors
 __all__ = ["BEST", "KEPT", "keep_checkpoint", "mark", "marks", "unmark"]
 
 KEPT, BEST = ".keep", ".best"
-_TEXTS = {
+_STRINGS = {
     KEPT: b"Protected from retention: tf.train.keep_checkpoint(prefix, keep=False) ends it.\n",
     BEST: b"Among the best of its run: Saver(best_to_keep=...) protects it from retention.\n",
 }
@@ -56,7 +56,7 @@ def keep_checkpoint(checkpoint_prefix: str | os.PathLike[str], keep: bool = True
 def mark(prefix: str | os.PathLike[str], kind: str, layer: FileLayer = SYSTEM) -> None:
     """Puts a mark, KEPT or BEST, durably."""
     store, base = stores.of(prefix, layer)
-    store.put(base + kind, [_TEXTS[kind]])
+    store.put(base + kind, [_STRINGS[kind]])
     store.barrier()
 
 

@@ -38,8 +38,8 @@ class Pair:
     @property
     def how(self) -> str:
         """In words: "by values, transposed"."""
-        turned = self.axes != tuple(sorted(self.axes))
-        return f"by {self.by}{', transposed' if turned else ''}"
+        transposed = self.axes != tuple(sorted(self.axes))
+        return f"by {self.by}{', transposed' if transposed else ''}"
 
 
 def pairs(a: Mapping[str, Array], b: Mapping[str, Array]) -> list[Pair]:
@@ -50,8 +50,8 @@ def pairs(a: Mapping[str, Array], b: Mapping[str, Array]) -> list[Pair]:
     for pair in found:
         del left[pair.a], right[pair.b]
     found += _paired(left, right, "shape", _sizes, _order_of_sizes, alone=True)
-    places = {name: place for place, name in enumerate(a)}
-    return sorted(found, key=lambda pair: places[pair.a])
+    positions = {name: position for position, name in enumerate(a)}
+    return sorted(found, key=lambda pair: positions[pair.a])
 
 
 def aligned(a: Mapping[str, Array], b: Mapping[str, Array], found: list[Pair]) -> dict[str, Array]:
@@ -120,8 +120,8 @@ def _order_of_values(one: Array, other: Array) -> tuple[int, ...] | None:
     axes = range(y.ndim)
     orders = itertools.permutations(axes) if y.ndim <= _MOST_AXES else [tuple(axes)]
     for order in orders:
-        turned = y.transpose(order)
-        if turned.size == x.size and _same(turned.reshape(-1), x.reshape(-1)):
+        transposed = y.transpose(order)
+        if transposed.size == x.size and _same(transposed.reshape(-1), x.reshape(-1)):
             return tuple(order)
     return None
 
@@ -141,9 +141,9 @@ def _sizes(value: Array) -> Hashable:
 
 def _order_of_sizes(one: Array, other: Array) -> tuple[int, ...] | None:
     """The one order of the other's axes that gives the shape; None: there are several."""
-    wanted, sizes = one.squeeze().shape, other.squeeze().shape
-    if wanted == sizes:
+    expected, sizes = one.squeeze().shape, other.squeeze().shape
+    if expected == sizes:
         return tuple(range(len(sizes)))
     if len(set(sizes)) != len(sizes):
         return None
-    return tuple(sizes.index(size) for size in wanted)
+    return tuple(sizes.index(size) for size in expected)

@@ -59,14 +59,14 @@ class Target:
         variables: name in the checkpoint to variable.
         iterators: whether the positions of iterators are restored.
         objects: name to object with get_state and set_state.
-        whole: whether to warn of a random generator that is not restored.
+        complete: whether to warn of a random generator that is not restored.
     """
 
     session: Any
     variables: Mapping[str, Variable]
     iterators: bool
     objects: Mapping[str, Stateful]
-    whole: bool
+    complete: bool
 
 
 def restore_from(where: Any, target: Target, options: Options) -> Source:
@@ -134,17 +134,19 @@ def restore(target: Target, source: Source, options: Options) -> None:
     """
     rows: Rows = source.entries()
     ignored, wrong = renaming.matching(options.ignore, _all_names(target), "ignore")
-    wholes = (part.whole for part in slices.missing_parts(target.variables, ()).values())
+    wholes = (part.variable_name for part in slices.missing_parts(target.variables, ()).values())
     names, more = renaming.renamed(rows, options.assignment_map, {*target.variables, *wholes})
     chosen = {key: v for key, v in target.variables.items() if key not in ignored}
     parts = slices.missing_parts(chosen, names)
-    wanted: dict[str, tuple[int, Sequence[int | None] | None]] = {
+    requested: dict[str, tuple[int, Sequence[int | None] | None]] = {
         key: (v.dtype.number, static_shape(v)) for key, v in chosen.items() if key not in parts
     }
-    wanted |= {part.whole: (chosen[k].dtype.number, part.shape) for k, part in parts.items()}
+    requested |= {
+        part.variable_name: (chosen[k].dtype.number, part.shape) for k, part in parts.items()
+    }
     problems = find_problems(
         rows,
-        wanted,
+        requested,
         names=names,
         reshape=options.reshape,
         castable=casting.castable if options.cast else None,
@@ -152,15 +154,17 @@ def restore(target: Target, source: Source, options: Options) -> None:
     problems.wrong = wrong + more
     kept = {name: value for name, value in target.objects.items() if name not in ignored}
     problems.lost_objects = missing(kept, source.resources)
-    absent = _settle_missing(problems, wanted, options, source)
+    absent = _settle_missing(problems, requested, options, source)
     if problems:
-        more = hints.lines(problems, rows, wanted, names, strict=options.strict, cast=options.cast)
+        more = hints.lines(
+            problems, rows, requested, names, strict=options.strict, cast=options.cast
+        )
         raise problems.error(rows, more)
     found = {names[key]: v for key, v in chosen.items() if key not in absent and key not in parts}
     cut = {
-        chosen[key]: (names[part.whole], part.place)
+        chosen[key]: (names[part.variable_name], part.indices)
         for key, part in parts.items()
-        if part.whole not in absent
+        if part.variable_name not in absent
     }
     of_parts = [name for name, _ in cut.values()]
     array = _reader(target.session.state, source, dict.fromkeys([*found, *of_parts]), options)
@@ -176,17 +180,17 @@ def _all_names(target: Target) -> Iterable[str]:
 
 
 def _settle_missing(
-    problems: Problems, wanted: Required, options: Options, source: Source
+    problems: Problems, requested: Required, options: Options, source: Source
 ) -> set[str]:
     """The names that may be missing, with a warning: if not strict, any but not all of them."""
     absent, lost = problems.missing, problems.lost_objects
-    if options.strict or not (absent or lost) or 0 < len(absent) == len(wanted):
+    if options.strict or not (absent or lost) or 0 < len(absent) == len(requested):
         return set()
     problems.missing = problems.lost_objects = []
     if not problems:
         warnings.warn(
-            f"{len(absent)} of {len(wanted)} variables are not in {source.what} and stay as they "
-            f"are: {hints.listed([*absent, *lost])}",
+            f"{len(absent)} of {len(requested)} variables are not in {source.what} and stay as "
+            f"they are: {hints.listed([*absent, *lost])}",
             stacklevel=_CALLER,
         )
     return set(absent)
@@ -237,11 +241,11 @@ def _cut(
     """Name of a variable to its part of a stored value; cut: which value, and where in it."""
     wholes: dict[str, Array] = {}
     values: dict[str, Array | Stored] = {}
-    for variable, (name, place) in cut.items():
+    for variable, (name, indices) in cut.items():
         if name not in wholes:
             whole = array_of(name)
             wholes[name] = whole if isinstance(whole, np.ndarray) else whole.array()
-        part = np.array(wholes[name][place])
+        part = np.array(wholes[name][indices])
         if cast:
             try:
                 part = casting.cast(part, variable.dtype.number)
@@ -275,7 +279,7 @@ def _assign(
         given = isinstance(source, CheckpointSource)
         session.state.assign(values, generators, given=given, declared=declared)
         undo.pop_all()
-    if target.whole and isinstance(source, CheckpointSource):
+    if target.complete and isinstance(source, CheckpointSource):
         _tell_generators(session, set(generators) | ignored)
     if target.iterators and isinstance(source, CheckpointSource):
         _tell_iterators(session, source.checkpoint, ignored)
@@ -315,14 +319,14 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
 
 def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
     """Iterators of which the checkpoint says nothing: those that have begun; all, where a training
-    that had taken steps saved no place of any."""
+    that had taken steps saved no position of any."""
     if not ITERATORS.of(session.graph):
         return
     from graphio.data import resource  # tf.data is loaded where it is used
 
-    places = {name for name, it in found.resources.items() if isinstance(it, IteratorState)}
-    begun = bool(places) or not found.step
-    absent = resource.without_place(session, places | ignored, begun=begun)
+    positions = {name for name, it in found.resources.items() if isinstance(it, IteratorState)}
+    begun = bool(positions) or not found.step
+    absent = resource.without_position(session, positions | ignored, begun=begun)
     if absent:
         warnings.warn(
             f"the checkpoint has no positions of the iterators {', '.join(absent)}; they go on "
@@ -334,7 +338,9 @@ def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
 def _move_iterators(
     session: Any, resources: Mapping[str, Resource], undo: contextlib.ExitStack
 ) -> None:
-    states = {name: place for name, place in resources.items() if isinstance(place, IteratorState)}
+    states = {
+        name: indices for name, indices in resources.items() if isinstance(indices, IteratorState)
+    }
     if not states:
         return
     from graphio.data import resource  # tf.data is loaded where it is used

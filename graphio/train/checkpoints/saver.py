@@ -130,7 +130,7 @@ class Saver(Described):
         self._recover = recover
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
-        self._places = False  # of iterators, in var_list
+        self._positions = False  # of iterators, in var_list
         most, hours = kept(max_to_keep, keep_checkpoint_every_n_hours)
         best = (best_to_keep, best_metric, best_mode)
         self._retention = Retention(most, hours, ranking(*best, most))
@@ -169,8 +169,8 @@ class Saver(Described):
         self._take(of_message(saver.key, saver.variable, import_scope))
 
     def _take(self, found: Saveables) -> None:
-        self._variables, self._places = found
-        self._iterators = self._iterators or self._places
+        self._variables, self._positions = found
+        self._iterators = self._iterators or self._positions
 
     def build(self) -> None:
         """Looks for the variables now, if that was deferred."""
@@ -296,7 +296,7 @@ class Saver(Described):
             blobs,
             numbers,
         )
-        if not (contents.variables or self._places or self._objects or blobs):
+        if not (contents.variables or self._positions or self._objects or blobs):
             saving.save_graph(sess, contents, request, self._layer)
             return None
         with self._background.turn:
@@ -404,7 +404,7 @@ class Saver(Described):
         """
         variables = of_session(sess, self._built("restore"))
         self._background.join()
-        if not (variables or self._places or self._objects):
+        if not (variables or self._positions or self._objects):
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")

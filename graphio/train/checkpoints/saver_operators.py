@@ -96,18 +96,20 @@ def _restoring(variables: Mapping[str, Variable]) -> Callable[..., Any]:
         source = open_source(_path(arrays[0]))
         rows = source.entries()
         parts = slices.missing_parts(variables, rows)
-        wanted: dict[str, tuple[int, Sequence[int | None] | None]] = {
+        requested: dict[str, tuple[int, Sequence[int | None] | None]] = {
             key: (v.dtype.number, None if v.shape.ndims is None else v.shape.as_list())
             for key, v in variables.items()
             if key not in parts
         }
-        wanted |= {part.whole: (variables[key].dtype.number, part.shape)
+        requested |= {part.variable_name: (variables[key].dtype.number, part.shape)
                    for key, part in parts.items()}  # fmt: skip
-        problems = find_problems(rows, wanted)
+        problems = find_problems(rows, requested)
         if problems:
             raise problems.error(rows)
         return [
-            source.array(parts[key].whole)[parts[key].place] if key in parts else source.array(key)
+            source.array(parts[key].variable_name)[parts[key].indices]
+            if key in parts
+            else source.array(key)
             for key in variables
         ]
 

@@ -88,11 +88,11 @@ class Prepared:
 
     Attributes:
         where: the prefix as given; the caller may go to another folder before the commit.
-        place: the same as an absolute path.
+        position: the same as an absolute path.
     """
 
     where: str
-    place: str
+    position: str
     request: Request
     values: Mapping[str, Array]
     resources: Mapping[str, Resource]
@@ -152,11 +152,11 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     request, contents = prepared.request, prepared.contents
     if contents.inspect is not None:
         contents.inspect(prepared.values)
-    stores.of(prepared.place, layer)[0].make()
+    stores.of(prepared.position, layer)[0].make()
     own = request.meta_graph_suffix == "meta"
     with contextlib.nullcontext() if own else _graph_beside(prepared, layer):
         checkpoint.write_checkpoint(
-            prepared.place,
+            prepared.position,
             prepared.values,
             prepared.resources,
             step=prepared.step,
@@ -170,7 +170,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     if request.write_state:
         retention.record(
             prepared.where,
-            prepared.place,
+            prepared.position,
             request.latest_filename,
             layer,
             meta_suffix=request.meta_graph_suffix,
@@ -186,7 +186,7 @@ def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
     if meta is None:
         yield
         return
-    store, name = stores.of(f"{prepared.place}.{prepared.request.meta_graph_suffix}", layer)
+    store, name = stores.of(f"{prepared.position}.{prepared.request.meta_graph_suffix}", layer)
     if store.shared:
         yield
         store.put(name, [meta])
@@ -288,4 +288,4 @@ def _iterators(session: Any) -> dict[str, Any]:
         return {}
     from graphio.data import resource  # tf.data is loaded where it is used
 
-    return dict(resource.save_all(session, asked=True))
+    return dict(resource.save_all(session, requested=True))

@@ -26,23 +26,25 @@ class Part(NamedTuple):
     """The position of a part in its partitioned variable.
 
     Attributes:
-        whole: the name of the partitioned variable in the file.
+        variable_name: the name of the partitioned variable in the file.
         shape: of the complete variable.
-        place: the index of the part in the complete variable.
+        indices: the index of the part in the complete variable.
     """
 
-    whole: str
+    variable_name: str
     shape: tuple[int, ...]
-    place: tuple[slice, ...]
+    indices: tuple[slice, ...]
 
 
 def part_of(key: str, variable: Variable) -> Part | None:
     """The part that a variable is under its name in a file; None if it stands for itself."""
     info = variable._save_slice_info
-    whole = None if info is None else _whole_name(key, variable.op.name, info.full_name or "")
-    if info is None or whole is None:
+    variable_name = (
+        None if info is None else _whole_name(key, variable.op.name, info.full_name or "")
+    )
+    if info is None or variable_name is None:
         return None
-    return Part(whole, tuple(info.full_shape or ()), info.place)
+    return Part(variable_name, tuple(info.full_shape or ()), info.indices)
 
 
 def _whole_name(key: str, own: str, full: str) -> str | None:
@@ -60,36 +62,36 @@ def stored_names(variables: Mapping[str, Variable]) -> dict[str, str]:
     """Each variable's name in the file: that of the partitioned variable, where all of its parts
     are there."""
     parts = {key: part for key, v in variables.items() if (part := part_of(key, v)) is not None}
-    places: dict[tuple[str, tuple[int, ...]], list[tuple[slice, ...]]] = {}
-    for whole, shape, place in parts.values():
-        places.setdefault((whole, shape), []).append(place)
+    positions: dict[tuple[str, tuple[int, ...]], list[tuple[slice, ...]]] = {}
+    for variable_name, shape, indices in parts.values():
+        positions.setdefault((variable_name, shape), []).append(indices)
     complete = {
-        (whole, shape)
-        for (whole, shape), own in places.items()
-        if whole not in variables and _fill(own, shape)
+        (variable_name, shape)
+        for (variable_name, shape), own in positions.items()
+        if variable_name not in variables and _fill(own, shape)
     }
     return {
-        key: part.whole if (part := parts.get(key)) and part[:2] in complete else key
+        key: part.variable_name if (part := parts.get(key)) and part[:2] in complete else key
         for key in variables
     }
 
 
-def _fill(places: Sequence[tuple[slice, ...]], shape: tuple[int, ...]) -> bool:
+def _fill(positions: Sequence[tuple[slice, ...]], shape: tuple[int, ...]) -> bool:
     """Whether parts at these indices cover an array of this shape, and none twice."""
-    sizes = [[at.stop - at.start for at in place] for place in places]
+    sizes = [[at.stop - at.start for at in indices] for indices in positions]
     if sum(math.prod(size) for size in sizes) != math.prod(shape):
         return False
     cut = [
         axis
         for axis, size in enumerate(shape)
-        if any((place[axis].start, place[axis].stop) != (0, size) for place in places)
+        if any((indices[axis].start, indices[axis].stop) != (0, size) for indices in positions)
     ]
     if len(cut) < 2:  # no array of the shape is needed to see that one follows the other
-        edges = sorted((place[i].start, place[i].stop) for place in places for i in cut)
+        edges = sorted((indices[i].start, indices[i].stop) for indices in positions for i in cut)
         return all(one[1] == other[0] for one, other in pairwise([(0, 0), *edges]))
     covered = np.zeros(shape, bool)
-    for place in places:
-        covered[place] = True
+    for indices in positions:
+        covered[indices] = True
     return bool(covered.all())
 
 
@@ -107,13 +109,13 @@ def joined(variables: Mapping[str, Variable], values: Mapping[str, Array]) -> di
             continue
         if name not in found:
             found[name] = np.empty(part.shape, values[key].dtype)
-        place = found[name][part.place]
-        if place.shape != np.shape(values[key]):
+        indices = found[name][part.indices]
+        if indices.shape != np.shape(values[key]):
             raise ValueError(
                 f"variable '{key}' has a value of shape {list(np.shape(values[key]))}, but is the "
-                f"part of shape {list(place.shape)} of '{name}'; assign one of that shape"
+                f"part of shape {list(indices.shape)} of '{name}'; assign one of that shape"
             )
-        place[...] = values[key]
+        indices[...] = values[key]
     return found
 
 

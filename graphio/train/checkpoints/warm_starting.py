@@ -103,10 +103,10 @@ def _problems(variable: Variable, name: str, reader: CheckpointReader) -> Iterat
         yield f"Tensor {name} is not found in {reader.where} checkpoint, for {variable.name}{hint}"
         return
     part = variable._save_slice_info
-    wanted = variable.shape if part is None else TensorShape(part.full_shape)
-    if not wanted.is_compatible_with(shapes[name]):
+    requested = variable.shape if part is None else TensorShape(part.full_shape)
+    if not requested.is_compatible_with(shapes[name]):
         yield (
-            f"Shape of variable {variable.name} ({wanted}) doesn't match with shape of "
+            f"Shape of variable {variable.name} ({requested}) doesn't match with shape of "
             f"tensor {name} ({shapes[name]}) from checkpoint reader."
         )
     stored = reader.get_variable_to_dtype_map()[name]
@@ -120,10 +120,10 @@ def _problems(variable: Variable, name: str, reader: CheckpointReader) -> Iterat
 def _stored(reader: CheckpointReader, name: str, variable: Variable) -> Tensor:
     kind: dtypes.DType = variable.dtype
     part = variable._save_slice_info
-    place = () if part is None else part.place
+    indices = () if part is None else part.indices
 
     def bind(session: Any) -> Callable[..., Any]:
-        return lambda arrays: [_value(reader, name, kind)[place]]
+        return lambda arrays: [_value(reader, name, kind)[indices]]
 
     stored = reader.get_variable_to_shape_map()[name]
     shape = TensorShape(stored if part is None else part.var_shape)
@@ -183,12 +183,12 @@ def _whole_name(variable: Variable) -> str:
     return variable.op.name if part is None else part.full_name or ""
 
 
-def _chosen(wanted: Any) -> list[Variable]:
-    if wanted is None:
+def _chosen(requested: Any) -> list[Variable]:
+    if requested is None:
         return []
-    if isinstance(wanted, str):
-        return trainable_variables(wanted)
-    given = [v for one in wanted for v in parts_of(one)]
+    if isinstance(requested, str):
+        return trainable_variables(requested)
+    given = [v for one in requested for v in parts_of(one)]
     if all(isinstance(v, Variable) for v in given):
         return given
     return [v for v in global_variables() if any(re.match(p, v.name) for p in given)]

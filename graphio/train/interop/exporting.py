@@ -158,13 +158,13 @@ def _npy(name: str, array: Array) -> tuple[bytes, Any]:
 
 
 def _fixed_width(name: str, array: Array) -> Array:
-    texts = tensors.strings(array)
-    if any(text.endswith(b"\0") for text in texts.flat):
+    string_values = tensors.strings(array)
+    if any(text.endswith(b"\0") for text in string_values.flat):
         raise errors.InvalidArgumentError(
             message=f"a string of {name!r} ends with a zero byte, which an .npz file would lose"
         )
-    width = max((len(text) for text in texts.flat), default=0) or 1
-    return texts.astype(f"S{width}")
+    width = max((len(text) for text in string_values.flat), default=0) or 1
+    return string_values.astype(f"S{width}")
 
 
 def _member(file: bytes, crc: int, size: int, offset: int) -> tuple[bytes, bytes]:

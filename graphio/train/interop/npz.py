@@ -169,12 +169,12 @@ def _parsed(header: bytes, end: int, what: str) -> _Row:
     if not len(descr) == len(fortran) == len(shape) == 1:
         raise damaged(what, "its header does not say descr, fortran_order and shape of one array")
     order, kind, width = re.fullmatch(r"([<>|=]?)(.)(\d*)", descr[0]).groups()  # type: ignore[union-attr]
-    texts = [text.strip() for text in shape[0].split(",")]
-    if texts[-1] == "":
-        texts.pop()
-    if not all(text.isdecimal() and len(text) < 20 for text in texts):
+    string_values = [text.strip() for text in shape[0].split(",")]
+    if string_values[-1] == "":
+        string_values.pop()
+    if not all(text.isdecimal() and len(text) < 20 for text in string_values):
         raise damaged(what, f"its shape is ({shape[0]})")
-    dims = check_dims([int(text) for text in texts], what, "its array")
+    dims = check_dims([int(text) for text in string_values], what, "its array")
     return _Row(order, kind, int(width or 0), fortran[0] == "True", dims, end)
 
 
@@ -186,13 +186,13 @@ def _array(row: _Row, data: memoryview, what: str, name: str) -> Array:
         )
     dims = row.dims[::-1] if row.fortran else row.dims
     if row.number == dtypes.STRING:
-        array = _texts(row, dims, data, what, name)
+        array = _strings(row, dims, data, what, name)
     else:
         array = decode(row.number, dims, data, what, name, big=row.order == ">")
     return array.T if row.fortran else array
 
 
-def _texts(row: _Row, dims: tuple[int, ...], data: memoryview, what: str, name: str) -> Array:
+def _strings(row: _Row, dims: tuple[int, ...], data: memoryview, what: str, name: str) -> Array:
     """Strings of one width as bytes objects."""
     if not row.width:
         if math.prod(dims) > LARGEST_HEADER:

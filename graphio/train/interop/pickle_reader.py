@@ -54,7 +54,7 @@ _REFUSED = {
 #: opcodes with a number after them: its format
 _NUMBERS = {b"K": "<B", b"M": "<H", b"J": "<i", b"G": ">d"}
 #: opcodes with a length, then UTF-8: the length's bytes
-_TEXTS = {b"X": 4, b"\x8c": 1, b"\x8d": 8}
+_STRINGS = {b"X": 4, b"\x8c": 1, b"\x8d": 8}
 #: the same with bytes
 _BYTES = {b"C": 1, b"B": 4, b"\x8e": 8, b"U": 1, b"T": 4}
 _PUTS = {b"q": 1, b"r": 4}
@@ -156,8 +156,8 @@ class Reader:
         if op in _NUMBERS:
             form = _NUMBERS[op]
             push(struct.unpack(form, self._take(struct.calcsize(form)))[0])
-        elif op in _TEXTS:
-            push(self._text(self._take(self._length(_TEXTS[op]))))
+        elif op in _STRINGS:
+            push(self._text(self._take(self._length(_STRINGS[op]))))
         elif op in _BYTES:
             push(self._take(self._length(_BYTES[op])))
         elif op in _PUTS:
@@ -188,15 +188,15 @@ class Reader:
         if self._length(8) > len(self._data) - self._at:
             raise self._broken("a frame is cut off")
 
-    def _remember(self, place: int) -> None:
+    def _remember(self, position: int) -> None:
         if not self._stack or self._stack[-1] is MARK:
             raise self._broken("there is no value to remember")
-        self._memo[place] = self._stack[-1]
+        self._memo[position] = self._stack[-1]
 
-    def _recall(self, place: int) -> Any:
-        if place not in self._memo:
-            raise self._broken(f"value {place} is not in the memo")
-        return self._memo[place]
+    def _recall(self, position: int) -> Any:
+        if position not in self._memo:
+            raise self._broken(f"value {position} is not in the memo")
+        return self._memo[position]
 
     def _long(self) -> None:
         nbytes = self._length(1)

@@ -15,13 +15,13 @@ MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
 FOOTER = 48  # two handles, filled with zeros, and the magic
 TRAILER = 5  # a block's compression and its masked CRC
 PLAIN, SNAPPY = 0, 1
-ROOM = 64  # the most bytes that a byte may unpack to, keys and blocks together
+CAPACITY = 64  # the most bytes that a byte may unpack to, keys and blocks together
 
 
 def unmask(crc: int) -> int:
     """The CRC that was stored rotated and shifted by a constant."""
-    turned = (crc - 0xA282EAD8) & 0xFFFFFFFF
-    return (turned >> 17 | turned << 15) & 0xFFFFFFFF
+    unmasked = (crc - 0xA282EAD8) & 0xFFFFFFFF
+    return (unmasked >> 17 | unmasked << 15) & 0xFFFFFFFF
 
 
 def read_table(data: bytes, what: str) -> dict[bytes, bytes]:
@@ -37,7 +37,7 @@ def read_table(data: bytes, what: str) -> dict[bytes, bytes]:
 class _Table:
     def __init__(self, data: bytes, what: str) -> None:
         self._data, self.what = data, what
-        self._room = ROOM * len(data)
+        self._capacity = CAPACITY * len(data)
 
     def rows(self) -> dict[bytes, bytes]:
         """All keys with their values: blocks, a block about filters, the list of blocks, footer."""
@@ -112,9 +112,9 @@ class _Table:
             yield key, block[at - size : at]
 
     def _take(self, count: int) -> None:
-        self._room -= count
-        if self._room < 0:
-            raise refused(self.what, f"it unpacks to more than {ROOM} times its size")
+        self._capacity -= count
+        if self._capacity < 0:
+            raise refused(self.what, f"it unpacks to more than {CAPACITY} times its size")
 
 
 def slice_key(name: str, extents: list[tuple[int, int]]) -> bytes:

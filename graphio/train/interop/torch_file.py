@@ -19,7 +19,7 @@ from graphio.train.interop.zip_file import ZipFile
 DEEPEST = 64  # dicts and lists in each other
 #: the memory that a byte of the pickle may take when values are named: a value costs half of it and
 #: its name's length. More than that is a value that is shared again and again.
-ROOM = 128
+CAPACITY = 128
 
 #: torch's dtypes, and the classes of its storages, to our element types
 DTYPES = {
@@ -98,7 +98,7 @@ class TorchSource:
         value = Reader(data, self.what, self._globals(), self._storage).load()
         self._tensors: dict[str, _Tensor] = {}
         self.skipped: dict[str, str] = {}
-        self._room = len(data) * ROOM
+        self._capacity = len(data) * CAPACITY
         self._flatten(value, "", stem(path), 0)
         self._entries = {name: Entry(t.row.number, t.dims) for name, t in self._tensors.items()}
 
@@ -169,7 +169,7 @@ class TorchSource:
         }
 
     def _storage(self, found: Any) -> _Storage:
-        """Resolves a persistent id: ("storage", class, key, place, elements)."""
+        """Resolves a persistent id: ("storage", class, key, location, elements)."""
         if type(found) is not tuple or len(found) != 5 or found[0] != "storage":
             raise refused(self.what, "its pickle refers to something other than a storage")
         _, kind, key, _, count = found
@@ -259,8 +259,8 @@ class TorchSource:
 
     def _flatten(self, value: Any, name: str, alone: str, depth: int) -> None:
         """Files the tensors in a value under their names; `alone`: of a lone tensor."""
-        self._room -= ROOM // 2 + len(name)
-        if depth > DEEPEST or self._room < 0:
+        self._capacity -= CAPACITY // 2 + len(name)
+        if depth > DEEPEST or self._capacity < 0:
             raise refused(
                 self.what, f"its dicts and lists are nested deeper than {DEEPEST} times, or "
                 "again and again"

@@ -39,9 +39,11 @@ class Values(Mapping[str, Array]):
     def __init__(self, source: Source, axes: Mapping[str, tuple[int, ...]]) -> None:
         self.source = source
         self._axes = axes
-        self._entries = {name: self._turned(name, row) for name, row in source.entries().items()}
+        self._entries = {
+            name: self._transposed(name, row) for name, row in source.entries().items()
+        }
 
-    def _turned(self, name: str, entry: Entry) -> Entry:
+    def _transposed(self, name: str, entry: Entry) -> Entry:
         axes = self._axes.get(name)
         return entry if axes is None else Entry(entry.dtype, tuple(entry.dims[a] for a in axes))
 

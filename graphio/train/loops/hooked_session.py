@@ -31,13 +31,13 @@ def is_lost(error: BaseException) -> bool:
 
 def _merged(given: Sequence[Any]) -> Any:
     """The most that any of several RunOptions asks for; None if there are none."""
-    asked = [options for options in given if options is not None]
-    if len(asked) < 2:
-        return asked[0] if asked else None
+    requested = [options for options in given if options is not None]
+    if len(requested) < 2:
+        return requested[0] if requested else None
     return RunOptions(
-        trace_level=max(o.trace_level for o in asked),
-        timeout_in_ms=max(o.timeout_in_ms for o in asked),
-        output_partition_graphs=any(o.output_partition_graphs for o in asked),
+        trace_level=max(o.trace_level for o in requested),
+        timeout_in_ms=max(o.timeout_in_ms for o in requested),
+        output_partition_graphs=any(o.output_partition_graphs for o in requested),
     )
 
 
@@ -117,19 +117,19 @@ class HookedSession:
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self.session)
         feeds = dict(feed_dict or {})
-        asked: list[tuple[SessionRunHook, SessionRunArgs | None]] = []
+        requested: list[tuple[SessionRunHook, SessionRunArgs | None]] = []
         by_hooks: set[Any] = set()
         for hook in self._hooks:
-            asked.append((hook, hook.before_run(context)))
-            own = asked[-1][1].feed_dict if asked[-1][1] is not None else None
+            requested.append((hook, hook.before_run(context)))
+            own = requested[-1][1].feed_dict if requested[-1][1] is not None else None
             _add_feeds(feeds, own or {}, by_hooks)
-        extra = [a.fetches for _, a in asked if a is not None and a.fetches is not None]
-        options = _merged([options, *(a.options for _, a in asked if a is not None)])
+        extra = [a.fetches for _, a in requested if a is not None and a.fetches is not None]
+        options = _merged([options, *(a.options for _, a in requested if a is not None)])
         if options is not None and run_metadata is None:
             run_metadata = RunMetadata()
         found, *values = self.session.run([fetches, *extra], feeds, options, run_metadata)
         rest = iter(values)
-        for hook, args in asked:
+        for hook, args in requested:
             has = args is not None and args.fetches is not None
             results = next(rest) if has else None
             hook.after_run(context, SessionRunValues(results, options, run_metadata))

@@ -167,11 +167,11 @@ class LoggingTensorHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         timer = self._timer
-        self._asked = timer is not None and timer.should_trigger_for_step(self._count)
-        return SessionRunArgs(self._tensors) if self._asked else None
+        self._requested = timer is not None and timer.should_trigger_for_step(self._count)
+        return SessionRunArgs(self._tensors) if self._requested else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        if self._asked:
+        if self._requested:
             self._log(run_values.results)
         self._count += 1
 
@@ -304,13 +304,13 @@ class SummarySaverHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         step = self._next
-        self._asked = step is None or self._timer.should_trigger_for_step(step)
-        return SessionRunArgs((self._step, self._operations() if self._asked else []))
+        self._requested = step is None or self._timer.should_trigger_for_step(step)
+        return SessionRunArgs((self._step, self._operations() if self._requested else []))
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         stale, contents = run_values.results
         step = int(stale) + 1
-        if self._asked:
+        if self._requested:
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
             for content in contents:
@@ -359,15 +359,15 @@ class ProfilerHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         # The first run makes plans and arenas: its times say little.
-        self._asked = self._next is not None and self._timer.should_trigger_for_step(self._next)
+        self._requested = self._next is not None and self._timer.should_trigger_for_step(self._next)
         full = RunOptions(trace_level=RunOptions.FULL_TRACE)
-        return SessionRunArgs(self._step, options=full if self._asked else None)
+        return SessionRunArgs(self._step, options=full if self._requested else None)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         step = int(run_values.results) + 1
         if self._next is None:
             self._timer.update_last_triggered_step(step - 1)
-        if self._asked:
+        if self._requested:
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
             trace = Timeline(run_values.run_metadata.step_stats)

@@ -14,7 +14,7 @@ from graphio.support import logging
 
 __all__ = ["Progress"]
 
-BAR_SECS, LINE_SECS = 0.1, 10.0  # between two times that it is shown
+PROGRESS_SECS, LINE_SECS = 0.1, 10.0  # between two times that it is shown
 
 
 class Progress:
@@ -26,8 +26,8 @@ class Progress:
     """
 
     def __init__(self, first: int, total: int | None) -> None:
-        self._total, self._bar = total, _bar(first, total)
-        self._secs = BAR_SECS if self._bar is not None else LINE_SECS
+        self._total, self._progress_bar = total, _progress_bar(first, total)
+        self._secs = PROGRESS_SECS if self._progress_bar is not None else LINE_SECS
         self._shown = time.monotonic(), first
 
     def due(self) -> bool:
@@ -43,9 +43,9 @@ class Progress:
         """
         (since, before), self._shown = self._shown, (time.monotonic(), step)
         values = {name: f"{value:.4g}" for name, value in one_number(metrics).items()}
-        if self._bar is not None:
-            self._bar.set_postfix(values, refresh=False)
-            self._bar.update(step - before)
+        if self._progress_bar is not None:
+            self._progress_bar.set_postfix(values, refresh=False)
+            self._progress_bar.update(step - before)
             return
         total = "" if self._total is None else f" of {self._total}"
         listed = "".join(f", {name} = {value}" for name, value in values.items())
@@ -56,11 +56,11 @@ class Progress:
         """Shows where the training has ended."""
         if step != self._shown[1]:
             self.show(step, metrics)
-        if self._bar is not None:
-            self._bar.close()
+        if self._progress_bar is not None:
+            self._progress_bar.close()
 
 
-def _bar(first: int, total: int | None) -> Any:
+def _progress_bar(first: int, total: int | None) -> Any:
     if not sys.stderr.isatty():
         return None
     try:

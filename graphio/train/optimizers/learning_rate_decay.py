@@ -170,13 +170,13 @@ piecewise_constant_decay = piecewise_constant
 
 
 def _boundary(value: Any, x: Tensor) -> Tensor:
-    limit, wanted = convert_to_tensor(value), x.dtype.base_dtype
-    if limit.dtype.base_dtype == dtypes.int32 and wanted == dtypes.int64:
-        return elementwise.cast(limit, wanted)
-    if limit.dtype.base_dtype != wanted:
+    limit, requested = convert_to_tensor(value), x.dtype.base_dtype
+    if limit.dtype.base_dtype == dtypes.int32 and requested == dtypes.int64:
+        return elementwise.cast(limit, requested)
+    if limit.dtype.base_dtype != requested:
         raise ValueError(
             f"Boundaries ({limit.dtype.base_dtype.name}) must have the same dtype as x "
-            f"({wanted.name})."
+            f"({requested.name})."
         )
     return limit
 
@@ -287,11 +287,11 @@ def _restarts(periods: Tensor, stretch: Tensor, t_mul: Any) -> tuple[Tensor, Ten
     )
     length = elementwise.pow(stretch, done)
     before = (1 - length) / (1 - stretch)
-    growing = done, (periods - before) / length
+    increasing = done, (periods - before) / length
     if isinstance(t_mul, (int, float)):
-        return growing
+        return increasing
     constant = comparison.equal(stretch, _cast(1, stretch.dtype))
-    return select(constant, even[0], growing[0]), select(constant, even[1], growing[1])
+    return select(constant, even[0], increasing[0]), select(constant, even[1], increasing[1])
 
 
 @api_guard.makes_variables

@@ -260,9 +260,11 @@ class Optimizer(Subclassing):
             else:  # that of its first value, which is not known before the run
                 shape = array.shape(variable.initialized_value())
             initial = array.fill(shape, convert_to_tensor(value, variable.dtype.base_dtype))
-        return self._place_slot(variable, name, suffix, initial)
+        return self._position_slot(variable, name, suffix, initial)
 
-    def _place_slot(self, variable: Variable, name: str, suffix: str, initial: Tensor) -> Variable:
+    def _position_slot(
+        self, variable: Variable, name: str, suffix: str, initial: Tensor
+    ) -> Variable:
         # As TensorFlow: a slot made inside a variable scope bears the scope's name once more.
         scope = get_variable_scope().name
         full = f"{scope}/{variable.op.name}" if scope else variable.op.name
@@ -338,25 +340,25 @@ def _require_fitting(gradient: Any, variable: Any) -> None:
     if not isinstance(variable, Variable):
         raise NotImplementedError(f"Trying to optimize unsupported type {variable!r}")
     if isinstance(gradient, IndexedSlices):
-        found, wanted = gradient.values.shape[1:], variable.shape[1:]
+        found, expected = gradient.values.shape[1:], variable.shape[1:]
     elif isinstance(gradient, Tensor):
-        found, wanted = gradient.shape, variable.shape
+        found, expected = gradient.shape, variable.shape
     else:
         return
-    if not found.is_compatible_with(wanted):
+    if not found.is_compatible_with(expected):
         raise ValueError(
             f"Shapes must be equal, but the gradient has {found} and the variable "
-            f"'{variable.op.name}' {wanted}"
+            f"'{variable.op.name}' {expected}"
         )
 
 
 def _require_scalar(value: Any, name: str) -> None:
     if isinstance(value, (Tensor, Variable)):
-        scalar, told = value.shape.ndims in (None, 0), f"of shape {value.shape}"
+        scalar, reported = value.shape.ndims in (None, 0), f"of shape {value.shape}"
     else:
-        scalar, told = not isinstance(value, (list, tuple)) and np.ndim(value) == 0, repr(value)
+        scalar, reported = not isinstance(value, (list, tuple)) and np.ndim(value) == 0, repr(value)
     if not scalar:
-        raise ValueError(f"{name} is {told}, expected a number or a scalar tensor")
+        raise ValueError(f"{name} is {reported}, expected a number or a scalar tensor")
 
 
 def _require_floating(values: Sequence[Any]) -> None:

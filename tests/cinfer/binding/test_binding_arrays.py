@@ -48,7 +48,9 @@ def signature(
 
 
 @pytest.fixture(params=["numpy 2's interface", "another numpy", "the Python runtime"])
-def product(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def multiplied(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:
     """y = x @ W: in C, through numpy's binary interface and without it, and in Python."""
     if request.param == "another numpy":
         monkeypatch.setattr(feeds, "_TABLE", None)
@@ -60,32 +62,34 @@ def product(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return signature(tmp_path, build, runtime if "runtime" in request.param else cinfer)
 
 
-def test_one_input_needs_no_list(product: Any) -> None:
+def test_one_input_needs_no_list(multiplied: Any) -> None:
     for inputs in (X, [X], (X,)):
-        (y,) = product.run(inputs)
+        (y,) = multiplied.run(inputs)
         np.testing.assert_array_equal(y, Y)
         assert y.flags.owndata and y.flags.writeable and type(y) is np.ndarray
-    assert not np.shares_memory(product.run(X)[0], product.run(X)[0])
-    assert product.run(X[:0])[0].shape == (0, 2)
+    assert not np.shares_memory(multiplied.run(X)[0], multiplied.run(X)[0])
+    assert multiplied.run(X[:0])[0].shape == (0, 2)
 
 
-def test_arrays_of_other_classes_will_do(product: Any) -> None:
+def test_arrays_of_other_classes_will_do(multiplied: Any) -> None:
     class Mine(np.ndarray[Any, Any]):
         pass
 
     tagged = X.astype(np.dtype(np.float32, metadata={"unit": "m"}))
     for x in (X.view(Mine), tagged, np.frombuffer(X.tobytes(), np.float32).reshape(2, 3)):
-        np.testing.assert_array_equal(product.run(x)[0], Y)
+        np.testing.assert_array_equal(multiplied.run(x)[0], Y)
 
 
-def test_results_go_into_arrays_that_are_given(product: Any) -> None:
+def test_results_go_into_arrays_that_are_given(multiplied: Any) -> None:
     out = np.zeros((2, 2), np.float32)
     for given in (out, [out], (out,)):
         out[:] = 0
-        (same,) = product.run(X, given)
+        (same,) = multiplied.run(X, given)
         assert same is out
         np.testing.assert_array_equal(out, Y)
-    assert product.run([X], out=out)[0] is out and product.run(inputs=X, out=None)[0] is not out
+    assert (
+        multiplied.run([X], out=out)[0] is out and multiplied.run(inputs=X, out=None)[0] is not out
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,10 +106,10 @@ def test_results_go_into_arrays_that_are_given(product: Any) -> None:
         (np.zeros((1, 2), np.float32), r"needs 16 bytes, its buffer has 8|\(1, 2\).*\(2, 2\)"),
     ],
 )
-def test_arrays_that_cannot_take_a_result(product: Any, given: Any, says: str) -> None:
+def test_arrays_that_cannot_take_a_result(multiplied: Any, given: Any, says: str) -> None:
     with pytest.raises(INVALID, match=says):
-        product.run(X, out=given)
-    np.testing.assert_array_equal(product.run(X)[0], Y)
+        multiplied.run(X, out=given)
+    np.testing.assert_array_equal(multiplied.run(X)[0], Y)
 
 
 @pytest.mark.parametrize(
@@ -119,49 +123,49 @@ def test_arrays_that_cannot_take_a_result(product: Any, given: Any, says: str) -
         ([3.0], "is float, expected an array"),
     ],
 )
-def test_inputs_that_do_not_fit(product: Any, inputs: Any, says: str) -> None:
+def test_inputs_that_do_not_fit(multiplied: Any, inputs: Any, says: str) -> None:
     if isinstance(inputs, np.ndarray) and inputs.dtype.byteorder == ">" and sys.byteorder == "big":
         pytest.skip("that is this machine's order")
     with pytest.raises(INVALID, match=says):
-        product.run(inputs)
+        multiplied.run(inputs)
 
 
-def test_odd_addresses_are_none_for_c(product: Any) -> None:
-    if isinstance(product, runtime.Signature):
-        np.testing.assert_array_equal(product.run(crooked(X))[0], Y)
+def test_odd_addresses_are_none_for_c(multiplied: Any) -> None:
+    if isinstance(multiplied, runtime.Signature):
+        np.testing.assert_array_equal(multiplied.run(crooked(X))[0], Y)
     else:
         with pytest.raises(INVALID, match="not aligned"):
-            product.run(crooked(X))
+            multiplied.run(crooked(X))
 
 
-def test_names_and_sessions_copy_what_lies_at_odd_addresses(product: Any) -> None:
-    np.testing.assert_array_equal(product(x=crooked(X))["y"], Y)
+def test_names_and_sessions_copy_what_lies_at_odd_addresses(multiplied: Any) -> None:
+    np.testing.assert_array_equal(multiplied(x=crooked(X))["y"], Y)
     with tf.Graph().as_default(), tf.Session("cinfer") as session:
         x = tf.placeholder(tf.float32, [2, 3])
         np.testing.assert_array_equal(session.run(x * 2.0, {x: crooked(X)}), X * 2)
         np.testing.assert_array_equal(session.run(x * 2.0, {x: crooked(X)}), X * 2)
 
 
-def test_wrong_calls_are_type_errors(product: Any) -> None:
-    for call in (lambda: product.run(), lambda: product.run(X, None, None)):
+def test_wrong_calls_are_type_errors(multiplied: Any) -> None:
+    for call in (lambda: multiplied.run(), lambda: multiplied.run(X, None, None)):
         with pytest.raises(TypeError):
             call()
     with pytest.raises(TypeError):
-        product.run(7)
+        multiplied.run(7)
 
 
-def test_nothing_is_held_after_a_run(product: Any) -> None:
+def test_nothing_is_held_after_a_run(multiplied: Any) -> None:
     x, out = X.copy(), np.empty((2, 2), np.float32)
     inputs, outs = [x], [out]
     wrong = np.empty((3, 2), np.float32)
     counted, dtype = (x, out, inputs, outs, wrong), np.dtype(np.float32)
-    product.run(inputs, outs)
+    multiplied.run(inputs, outs)
     dtypes = sys.getrefcount(dtype)
     before = [sys.getrefcount(o) for o in counted]
     for _ in range(50):
-        product.run(inputs)
-        product.run(inputs, outs)
-        for bad in (lambda: product.run(inputs, [wrong]), lambda: product.run([x, x])):
+        multiplied.run(inputs)
+        multiplied.run(inputs, outs)
+        for bad in (lambda: multiplied.run(inputs, [wrong]), lambda: multiplied.run([x, x])):
             with pytest.raises(INVALID):
                 bad()
     assert [sys.getrefcount(o) for o in counted] == before
@@ -196,9 +200,9 @@ def test_many_inputs_and_outputs(tmp_path: Path) -> None:
         assert [v.tolist() for v in found] == [[2.0 * i] * 3 for i in range(20)]
 
 
-def test_bound_arrays_are_seen_and_filled_by_every_call(product: Any) -> None:
+def test_bound_arrays_are_seen_and_filled_by_every_call(multiplied: Any) -> None:
     x, y = X.copy(), np.empty((2, 2), np.float32)
-    into, fresh = product.bind(x, outputs=[y]), product.bind(x)
+    into, fresh = multiplied.bind(x, outputs=[y]), multiplied.bind(x)
     first = fresh()[0]
     x *= 2
     assert into()[0] is y
@@ -206,16 +210,16 @@ def test_bound_arrays_are_seen_and_filled_by_every_call(product: Any) -> None:
     np.testing.assert_array_equal(fresh()[0], 2 * Y)
     np.testing.assert_array_equal(first, Y)
     with pytest.raises(INVALID, match="float64"):
-        product.bind(x, outputs=[np.empty((2, 2))])
+        multiplied.bind(x, outputs=[np.empty((2, 2))])
     for shape in [(3, 2), (4,)]:
         with pytest.raises(INVALID, match=r"has shape .*, the result has \(2, 2\)"):
-            product.bind(x, outputs=[np.empty(shape, np.float32)])()
+            multiplied.bind(x, outputs=[np.empty(shape, np.float32)])()
     assert into()[0] is y
     with pytest.raises(ValueError, match=r"resize|referenc|own"):
         x.resize(1)  # C looks at this memory
 
 
-def test_threads_run_one_signature_in_all_its_forms(product: Any) -> None:
+def test_threads_run_one_signature_in_all_its_forms(multiplied: Any) -> None:
     wrong: list[str] = []
 
     def work(factor: float) -> None:
@@ -223,11 +227,11 @@ def test_threads_run_one_signature_in_all_its_forms(product: Any) -> None:
         want = (Y * np.float32(factor)).tobytes()
         out, mine = np.empty((2, 2), np.float32), np.empty((2, 2), np.float32)
         bound: Sequence[Callable[[], list[Array]]] = (
-            product.bind(x),
-            product.bind(x, outputs=[mine]),
+            multiplied.bind(x),
+            multiplied.bind(x, outputs=[mine]),
         )
         for _ in range(200):
-            found = [product.run(x), product.run([x], out), *(call() for call in bound)]
+            found = [multiplied.run(x), multiplied.run([x], out), *(call() for call in bound)]
             if any(f[0].tobytes() != want for f in found):
                 wrong.append(f"factor {factor}")
 
@@ -239,7 +243,7 @@ def test_threads_run_one_signature_in_all_its_forms(product: Any) -> None:
     assert not wrong
 
 
-def test_ever_new_batch_sizes(product: Any) -> None:
+def test_ever_new_batch_sizes(multiplied: Any) -> None:
     rows = np.arange(900, dtype=np.float32).reshape(300, 3)
     for n in (*range(1, 300), *range(300, 0, -7)):
-        np.testing.assert_array_equal(product.run(rows[:n])[0], rows[:n] @ W)
+        np.testing.assert_array_equal(multiplied.run(rows[:n])[0], rows[:n] @ W)

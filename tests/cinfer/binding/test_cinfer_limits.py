@@ -45,10 +45,10 @@ REFUSED: list[tuple[str, Any, dict[str, int], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("make", "limits", "said"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+    ("make", "limits", "reported"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
 )
-def test_a_file_beyond_a_limit_is_refused(make: Any, limits: dict[str, int], said: str) -> None:
-    with pytest.raises(errors.ResourceExhaustedError, match=said):
+def test_a_file_beyond_a_limit_is_refused(make: Any, limits: dict[str, int], reported: str) -> None:
+    with pytest.raises(errors.ResourceExhaustedError, match=reported):
         cinfer.load(make(), limits=limits)
 
 
@@ -73,7 +73,7 @@ def test_wrong_limits_are_named_all_at_once() -> None:
     wrong = {"max_nodes": -1, "max_load": 2**32, "max_depth": "8", "most": 3}
     with pytest.raises(errors.InvalidArgumentError) as raised:
         cinfer.load(dense(), limits=wrong)
-    said = str(raised.value)
+    reported = str(raised.value)
     for part in ("max_nodes is -1", "max_load is 4294967296", "max_depth is '8'", "no 'most'"):
-        assert part in said
-    assert "max_loop_steps" in said
+        assert part in reported
+    assert "max_loop_steps" in reported

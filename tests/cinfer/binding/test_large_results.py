@@ -44,10 +44,10 @@ def test_every_run_gives_a_fresh_array(tmp_path: Path) -> None:
 def test_fresh_and_given_arrays_alternate(tmp_path: Path) -> None:
     s = signature(tmp_path, lambda x: [tf.tanh(x + 1.0), tf.reduce_sum(x), -x])
     given = [np.empty_like(X), np.empty((), F), np.empty_like(X)]
-    wanted = s.run([X])
+    expected = s.run([X])
     for _ in range(2):
         assert s.run([X], given)[0] is given[0]
-        for one, other, fresh in zip(given, wanted, s.run([X]), strict=True):
+        for one, other, fresh in zip(given, expected, s.run([X]), strict=True):
             np.testing.assert_array_equal(one, other)
             np.testing.assert_array_equal(fresh, other)
         for array in given:
@@ -57,12 +57,12 @@ def test_fresh_and_given_arrays_alternate(tmp_path: Path) -> None:
 def test_an_output_may_have_the_memory_of_the_input_or_of_another_one(tmp_path: Path) -> None:
     s = signature(tmp_path, lambda x: [tf.matmul(x, tf.transpose(x)), x - 1.0])
     square = np.ascontiguousarray(X[:, :150])
-    wanted, memory = s.run([square]), square.copy()
+    expected, memory = s.run([square]), square.copy()
     s.run([memory], [memory, np.empty((150, 150), F)])
-    np.testing.assert_array_equal(memory, wanted[0])
+    np.testing.assert_array_equal(memory, expected[0])
     whole = np.zeros((300, 150), F)
     s.run([square], [whole[75:225], whole[150:]])
-    np.testing.assert_array_equal(whole[150:], wanted[1])
+    np.testing.assert_array_equal(whole[150:], expected[1])
 
 
 def test_one_tensor_under_two_names_is_given_twice(tmp_path: Path) -> None:
@@ -74,16 +74,22 @@ def test_one_tensor_under_two_names_is_given_twice(tmp_path: Path) -> None:
     for out in (None, [np.empty_like(X), np.empty_like(X), np.empty_like(X), np.empty(X.size, F)]):
         for _ in range(2):
             found = s.run([X], out)
-            for y, wanted in zip(found, (X.clip(0), X.clip(0), X, X.clip(0).ravel()), strict=True):
-                np.testing.assert_array_equal(y, wanted)
+            for y, expected in zip(
+                found, (X.clip(0), X.clip(0), X, X.clip(0).ravel()), strict=True
+            ):
+                np.testing.assert_array_equal(y, expected)
             assert not np.shares_memory(found[0], found[1])
             assert not np.shares_memory(found[2], X)
 
 
 def test_an_output_at_an_odd_address_is_filled(tmp_path: Path) -> None:
     s = signature(tmp_path, lambda x: [x + 1.0])
-    room = np.empty(X.size + 1, F)
-    out = room[1:].reshape(X.shape) if room.ctypes.data % 16 == 0 else room[:-1].reshape(X.shape)
+    buffer = np.empty(X.size + 1, F)
+    out = (
+        buffer[1:].reshape(X.shape)
+        if buffer.ctypes.data % 16 == 0
+        else buffer[:-1].reshape(X.shape)
+    )
     s.run([X], [out])
     np.testing.assert_array_equal(out, X + 1)
 
@@ -116,7 +122,7 @@ def test_a_variable_that_a_run_assigns_keeps_its_value(tmp_path: Path) -> None:
         fresh.fill(np.nan)
 
 
-def test_a_run_that_fails_is_told_and_the_next_one_works(tmp_path: Path) -> None:
+def test_a_run_that_fails_is_reported_and_the_next_one_works(tmp_path: Path) -> None:
     s = signature(tmp_path, lambda x: [tf.gather(x, tf.cast(x[:, 0], tf.int32)) + 0.0])
     good = np.zeros((200, 200), F)
     bad = good.copy()

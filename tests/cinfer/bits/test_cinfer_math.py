@@ -182,13 +182,13 @@ def test_axes_that_are_no_neighbours_are_moved_behind_the_others() -> None:
 
 
 @pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin", "ReduceProd"])
-def test_largest_smallest_and_product(op: str) -> None:
+def test_largest_smallest_and_matmul(op: str) -> None:
     expect: Any = {"ReduceMax": np.max, "ReduceMin": np.min, "ReduceProd": np.prod}[op]
     for shape, axes in [((3, 40), (1,)), ((3, 40), (0,)), ((2, 30, 5), (1,)), ((2, 3, 4), (0, 2))]:
         x = numbers(*shape) if op != "ReduceProd" else plain(*shape)
         found = output(op, x, np.array(axes, np.int64), keepdims=1)
-        wanted = expect(x, axis=axes, keepdims=True)
-        np.testing.assert_allclose(found, wanted, rtol=1e-5 if op == "ReduceProd" else 0)
+        expected_values = expect(x, axis=axes, keepdims=True)
+        np.testing.assert_allclose(found, expected_values, rtol=1e-5 if op == "ReduceProd" else 0)
 
 
 @pytest.mark.parametrize("shape", [(7, 300), (3, 70000), (2, 40, 33), (5, 1)], ids=str)
@@ -221,7 +221,7 @@ EINSUMS = [
 
 
 @pytest.mark.parametrize(("equation", "a", "b"), EINSUMS, ids=[str(e) for e in EINSUMS])
-def test_einsum_has_the_bits_of_matrix_products(equation: str, a: Any, b: Any) -> None:
+def test_einsum_has_the_bits_of_matrix_matmuls(equation: str, a: Any, b: Any) -> None:
     x, y = plain(*a), plain(*b, seed=1)
     left = np.swapaxes(x, 0, 1)[None] if equation[:2] == "ji" else x
     right = np.swapaxes(y, 1, 2) if "bkj" in equation else y
@@ -229,7 +229,7 @@ def test_einsum_has_the_bits_of_matrix_products(equation: str, a: Any, b: Any) -
         left, right = x[:, None], y[:, :, None]
     if left.ndim > right.ndim:
         right = right[None]
-    expected = np.stack([emulator.product(m, n) for m, n in zip(left, right, strict=True)])
+    expected = np.stack([emulator.matmul(m, n) for m, n in zip(left, right, strict=True)])
     found = outputs("Einsum", [x, y], {"equation": equation})[0]
     assert bits(found) == bits(expected.reshape(found.shape))
 
@@ -255,15 +255,15 @@ def test_a_determinant_is_the_same_on_every_machine(dtype: Any) -> None:
 def test_softmax_has_sixteen_lanes_wherever_its_axis_is(n: int) -> None:
     x = plain(5, n, seed=n) * F(4)
     x[0, 0] = -np.inf if n > 1 else 0
-    wanted = emulator.softmax(x)
-    assert bits(output("Softmax", x, axis=-1)) == bits(wanted)
+    expected_values = emulator.softmax(x)
+    assert bits(output("Softmax", x, axis=-1)) == bits(expected_values)
     columns = np.ascontiguousarray(x.T)
-    assert bits(output("Softmax", columns, axis=0)) == bits(np.ascontiguousarray(wanted.T))
+    assert bits(output("Softmax", columns, axis=0)) == bits(np.ascontiguousarray(expected_values.T))
 
 
 def test_nothing_to_reduce_gives_the_neutral_number() -> None:
     x, axis = np.zeros((2, 0, 3), F), np.array([1], np.int64)
-    for op, wanted in [
+    for op, expected_values in [
         ("Sum", 0),
         ("Prod", 1),
         ("Max", -np.inf),
@@ -271,7 +271,7 @@ def test_nothing_to_reduce_gives_the_neutral_number() -> None:
         ("Mean", np.nan),
     ]:
         found = output(f"Reduce{op}", x, axis, keepdims=0)
-        assert bits(found) == bits(np.full((2, 3), wanted, F)), op
+        assert bits(found) == bits(np.full((2, 3), expected_values, F)), op
     assert output("Softmax", x, axis=1).shape == (2, 0, 3)
 
 
@@ -312,9 +312,9 @@ def fused_cases(dtype: Any) -> Iterator[tuple[str, list[Array]]]:
 def test_fused_operators_give_the_bits_of_their_bodies(dtype: Any) -> None:
     for name, inputs in fused_cases(dtype):
         types = [dtype] * {"AdamStep": 3, "GradientDescentStep": 1, "ReluGrad": 1}.get(name, 2)
-        wanted = run_body(name, inputs, types)
+        expected_values = run_body(name, inputs, types)
         found = outputs(name, inputs, {}, types, domain="graphio", version=1)
-        for a, b in zip(found, wanted, strict=True):
+        for a, b in zip(found, expected_values, strict=True):
             assert bits(a) == bits(b), name
 
 
@@ -442,7 +442,7 @@ def test_powers_of_one_number_and_of_few_are_those_of_many() -> None:
         assert bits(F(few)) == bits(y[:20])
 
 
-def test_infinities_of_either_sign_are_told() -> None:
+def test_infinities_of_either_sign_are_reported() -> None:
     x = any_floats(3001)
     for minus, plus in itertools.product((0, 1), repeat=2):
         found = outputs("IsInf", [x], {"detect_negative": minus, "detect_positive": plus}, [bool])

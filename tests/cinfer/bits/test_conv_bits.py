@@ -178,10 +178,12 @@ def test_sums_have_the_order_of_the_page(name: str) -> None:
     expected = emulator.conv(x, w, bias, **window)
     for way in (*WAYS, *more_ways()):
         assert run("Conv", [x, w, bias], attrs, *way).tobytes() == expected.tobytes(), way
-    turned = [np.ascontiguousarray(x.transpose(0, 2, 3, 1)), w.transpose(2, 3, 1, 0).copy()]
-    last = emulator.conv2d(*turned, **window)
+    transposed = [np.ascontiguousarray(x.transpose(0, 2, 3, 1)), w.transpose(2, 3, 1, 0).copy()]
+    last = emulator.conv2d(*transposed, **window)
     for way in WAYS:
-        assert run("Conv2D", turned, attrs, *way, domain="graphio").tobytes() == last.tobytes(), way
+        assert (
+            run("Conv2D", transposed, attrs, *way, domain="graphio").tobytes() == last.tobytes()
+        ), way
 
 
 VOLUMES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, list[int]]]] = {

@@ -33,7 +33,7 @@ def times(a: Array, w: complex) -> Array:
     return (a.real * w.real - a.imag * w.imag) + 1j * (a.real * w.imag + a.imag * w.real)
 
 
-def turned(a: Array) -> Array:
+def transposed(a: Array) -> Array:
     """-i a, exactly."""
     return a.imag - 1j * a.real
 
@@ -44,7 +44,7 @@ def sums(a: list[Array], root: Callable[[int, int], complex]) -> list[Array]:
     if p == 2:
         return [a[0] + a[1], a[0] - a[1]]
     if p == 4:
-        e, o, low, h = a[0] + a[2], a[1] + a[3], a[0] - a[2], turned(a[1] - a[3])
+        e, o, low, h = a[0] + a[2], a[1] + a[3], a[0] - a[2], transposed(a[1] - a[3])
         return [e + o, low + h, e - o, low - h]
     found = []
     for t in range(p):

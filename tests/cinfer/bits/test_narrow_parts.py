@@ -62,10 +62,10 @@ def test_rows_are_padded_on_several_threads(mode: str, dtype: Any) -> None:
     for shape in ((3, 5, 60, 70), (40, 1000), (7,)):
         x = drawn(random, dtype, *shape)
         pads = random.randint(0, min(shape), (len(shape), 2))
-        wanted: Array = np.pad(x, pads, mode=mode)  # type: ignore[call-overload]
+        expected: Array = np.pad(x, pads, mode=mode)  # type: ignore[call-overload]
         given = np.concatenate([pads[:, 0], pads[:, 1]]).astype(np.int64)
         np.testing.assert_array_equal(
-            found("Pad", [x, given], [dtype], {"mode": mode}, 1)[0], wanted
+            found("Pad", [x, given], [dtype], {"mode": mode}, 1)[0], expected
         )
 
 
@@ -101,8 +101,8 @@ def test_one_number_takes_the_place_of_what_a_mask_leaves_out(dtype: Any, width:
     x, one = drawn(random, dtype, 2, 3, width), drawn(random, dtype, 1)
     narrow = mask[:, :, :1].copy()
     for given in ([mask, x, one], [mask, one, x], [mask, one, one + one], [narrow, one, x]):
-        wanted = np.where(*given)
-        np.testing.assert_array_equal(found("Where", given, [dtype], {})[0], wanted)
+        expected = np.where(*given)
+        np.testing.assert_array_equal(found("Where", given, [dtype], {})[0], expected)
 
 
 def test_a_mean_of_tensors_is_their_sum_divided_by_their_number() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engines import instruction_sets, one_node
-from numerics_emulator import product, sigmoid, tanh
+from numerics_emulator import matmul, sigmoid, tanh
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
@@ -30,11 +30,11 @@ def states(op: str, x: Array, w: Array, r: Array, bias: Array) -> Array:
     inside = other[2 * n :].copy()
     if op == "GRU":
         other[2 * n :] = 0
-    xw = product(x.reshape(-1, width), np.ascontiguousarray(w.T)) + (own + other)
+    xw = matmul(x.reshape(-1, width), np.ascontiguousarray(w.T)) + (own + other)
     h, c = np.zeros((rows, n), F), np.zeros((rows, n), F)
     found = []
     for s in xw.reshape(steps, rows, -1):
-        hr = product(h, np.ascontiguousarray(r.T))
+        hr = matmul(h, np.ascontiguousarray(r.T))
         if op == "GRU":
             z, reset = (sigmoid(g) for g in np.split((s + hr)[:, : 2 * n], 2, axis=1))
             made = tanh(s[:, 2 * n :] + reset * (hr[:, 2 * n :] + inside))
@@ -59,12 +59,12 @@ def test_both_directions_have_the_bits_of_the_page(op: str, units: int, batch: i
         attrs["linear_before_reset"] = 1
     forth = states(op, x, w[0], r[0], bias[0])
     back = states(op, x[::-1], w[1], r[1], bias[1])[::-1]
-    wanted = np.stack([forth, back], axis=1)
+    expected = np.stack([forth, back], axis=1)
     for constant in (False, True):
         data, fed = one_node(op, [x, w, r, bias], attrs, [F], version=22, constant=constant)
         for isa in instruction_sets():
             found = cinfer.load(data, isa=isa).signature().run(fed)[0]
-            assert found.tobytes() == wanted.tobytes(), f"{isa}, {constant=}"
+            assert found.tobytes() == expected.tobytes(), f"{isa}, {constant=}"
 
 
 @pytest.mark.parametrize("op", GATES)

@@ -79,8 +79,8 @@ def build(folder: Path, *options: str) -> Path:
         [tool("cmake"), "-S", str(CINFER), "-B", str(made), "-DCINFER_TESTS=OFF", *launcher],
         [tool("cmake"), "--build", str(made), "--target", "cinfer_shared", "-j2"],
     ):
-        wanted = command + list(options) if "-S" in command else command
-        done = subprocess.run(wanted, capture_output=True, text=True)
+        expected = command + list(options) if "-S" in command else command
+        done = subprocess.run(expected, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     library = folder / "libcinfer.so"
     subprocess.run([tool("strip"), "-o", library, made / "libcinfer.so"], check=True)

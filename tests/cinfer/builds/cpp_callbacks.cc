@@ -64,8 +64,8 @@ static bool fails(cinfer::Session& session, const Expected& one) {
     good(session, one.where == std::string("shape") ? 9 : 4);
   } catch (const cinfer::Error& error) {
     now = nullptr;
-    const std::string said = error.what();
-    return error.status() == one.status && said.find(one.words) != std::string::npos;
+    const std::string reported = error.what();
+    return error.status() == one.status && reported.find(one.words) != std::string::npos;
   }
   return false;
 }

@@ -29,15 +29,17 @@ def opened(folder: Path, compiler: str, *more: str, own: bool = False) -> tuple[
 
 def test_operators_of_the_programs_own_need_their_family(tmp_path: Path) -> None:
     assert opened(tmp_path, "cc") == (OPENED, "opened\n")
-    status, said = opened(tmp_path, "cc", own=True)
+    status, reported = opened(tmp_path, "cc", own=True)
     assert status == UNIMPLEMENTED
-    assert "built without custom operators: add custom to CINFER_FAMILIES" in said
+    assert "built without custom operators: add custom to CINFER_FAMILIES" in reported
 
 
 @pytest.mark.skipif(
     "avx2" not in instruction_sets(), reason="a flag of x86-64 processors with AVX2"
 )
-def test_a_build_whose_sums_are_fused_with_products_opens_nothing(tmp_path: Path) -> None:
-    status, said = opened(tmp_path, "clang", "-O1", "-mfma", "-ffp-contract=fast")
+def test_a_build_whose_sums_are_fused_with_matmuls_opens_nothing(tmp_path: Path) -> None:
+    status, reported = opened(tmp_path, "clang", "-O1", "-mfma", "-ffp-contract=fast")
     assert status == INTERNAL
-    assert "does not give cinfer's bits: was it compiled with a flag such as -ffp-contract" in said
+    assert (
+        "does not give cinfer's bits: was it compiled with a flag such as -ffp-contract" in reported
+    )

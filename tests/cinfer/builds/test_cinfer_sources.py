@@ -16,6 +16,7 @@ SOURCES = ROOT / "cinfer" / "src"
 OPS = SOURCES / "ops.def"
 FAMILIES = SOURCES / "families.h"
 TABLES = {"ops.def", "families.h", "ci_schema.h"}
+PUBLIC = set(re.findall(r"\b(ci_\w+)\(", (ROOT / "cinfer" / "include" / "cinfer.h").read_text()))
 MOST_IN_A_FOLDER = 35
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -116,12 +117,12 @@ def test_folders_include_what_their_readme_says() -> None:
             found[folder_of(path)] |= {folder_of(file) for file in included(path)} - {
                 folder_of(path)
             }
-    said = {}
+    reported = {}
     for readme in SOURCES.glob("*/README.md"):
         line = re.search(r"^Includes: (.*)\.$", readme.read_text(), re.MULTILINE)
         assert line is not None, readme
-        said[readme.parent.name] = set(line[1].split(", "))
-    assert dict(found) == said
+        reported[readme.parent.name] = set(line[1].split(", "))
+    assert dict(found) == reported
 
 
 def test_files_of_the_library_that_are_included_exist() -> None:
@@ -170,15 +171,44 @@ def test_a_header_declares_functions_of_files_of_its_folder_and_names_the_file()
             for name in re.findall(
                 r"^[A-Za-z_][^;{}()=\n]*?\b(ci_\w+)\([^;{}]*\);", code, re.MULTILINE
             ):
-                places = homes.get(name, set())
+                positions = homes.get(name, set())
                 fits = {
                     path
-                    for path in places
+                    for path in positions
                     if (path.name == section[1] if section else header.is_relative_to(path.parent))
                 }
-                if places and not fits:
-                    wrong.append(f"{header.relative_to(SOURCES)} declares {name} of {places}")
+                if positions and not fits:
+                    wrong.append(f"{header.relative_to(SOURCES)} declares {name} of {positions}")
     assert not wrong
+
+
+def named_after(function: str, stems: set[str]) -> str | None:
+    """The file, of some without endings, whose name a function begins with: the longest."""
+    found = [stem for stem in stems if f"{function}_".startswith(f"ci_{stem}_")]
+    return max(found, key=len, default=None)
+
+
+def test_no_function_is_named_after_another_file_of_its_folder() -> None:
+    wrong, seen = [], 0
+    for path in SOURCES.rglob("*.c"):
+        stems = {other.stem for other in path.parent.glob("*.c")}
+        for name in c_calls.DEFINITION.findall(c_calls.code_of(path)):
+            # ci_matmul is a structure that the operators of matmul.c share with other families
+            if name.startswith(("ci_prepare_", "ci_run_", "ci_matmul_")) or name in PUBLIC:
+                continue
+            named = named_after(name, stems)
+            seen += named is not None
+            if named not in (None, path.stem):
+                wrong.append(f"{name} of {path.relative_to(SOURCES)} is named after {named}.c")
+    assert seen > 200
+    assert not wrong
+
+
+def test_a_function_is_named_after_the_file_with_the_longest_name_that_it_begins_with() -> None:
+    stems = {"plan", "plan_variables", "pack"}
+    assert named_after("ci_plan_variables_read", stems) == "plan_variables"
+    assert named_after("ci_plan", stems) == "plan"
+    assert named_after("ci_planner_open", stems) is None
 
 
 def test_a_file_begins_with_its_name_and_what_it_is() -> None:

@@ -26,7 +26,7 @@ def test_vectors_and_portable_code_give_the_same_bits_in_webassembly() -> None:
     assert (done.returncode, done.stdout) == (0, "2 instruction sets, 0 failures\n"), done.stderr
 
 
-def test_what_hostile_files_give_is_the_same_where_addresses_have_32_bits() -> None:
+def test_what_untrusted_files_give_is_the_same_where_addresses_have_32_bits() -> None:
     c_programs.webassembly_compiler()
     if shutil.which("node") is None:
         pytest.skip("node is not installed")

@@ -58,13 +58,13 @@ def test_every_way_gives_what_the_runtime_gives(row: Corner) -> None:
         for other in found[1:]:
             assert list(map(bits, other)) == list(map(bits, found[0]))
         expected = engines.run("runtime", data, fed)
-        for y, wanted in zip(found[0], expected, strict=True):
-            assert y.dtype == wanted.dtype
-            assert y.shape == wanted.shape
+        for y, expected_values in zip(found[0], expected, strict=True):
+            assert y.dtype == expected_values.dtype
+            assert y.shape == expected_values.shape
             if row.tolerance or plain(y).dtype.kind in "fc":
                 rtol = row.tolerance or TOLERANCE.get(str(y.dtype), 1e-2)
                 np.testing.assert_allclose(
-                    plain(y), plain(wanted), rtol=rtol, atol=rtol, equal_nan=True
+                    plain(y), plain(expected_values), rtol=rtol, atol=rtol, equal_nan=True
                 )
             else:
-                np.testing.assert_array_equal(y, wanted)
+                np.testing.assert_array_equal(y, expected_values)

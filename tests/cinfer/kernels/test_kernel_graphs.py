@@ -44,9 +44,9 @@ def model(nodes: list[pb.Node], fed: dict[str, Array]) -> bytes:
     for name, value in fed.items():
         builder.placeholder(name, value.dtype, None)
     builder.model.graph.node.extend(nodes)
-    asked = builder.model.graph.node[-1]
-    kind = asked.output_type[0]
-    (kind.sequence if asked.op in GIVES_SEQUENCE else kind).tensor.dtype = 1
+    requested = builder.model.graph.node[-1]
+    kind = requested.output_type[0]
+    (kind.sequence if requested.op in GIVES_SEQUENCE else kind).tensor.dtype = 1
     builder.signature({name: name for name in fed}, {"y": nodes[-1].name})
     return builder.bytes()
 
@@ -350,7 +350,7 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
         "a sum of nothing",
         [node("Optional", "o", version=15), node("Add", "y", "o", "x", version=14)],
         {"x": X},
-        "nothing, expected a tensor",
+        "an empty optional, expected a tensor",
     ),
 ]
 

@@ -59,8 +59,8 @@ def test_the_best_of_a_row_is_the_first_or_last_of_equals(dtype: Any, last: int)
         x = np.random.RandomState(n).randint(-3, 4, (4, n)).astype(dtype)
         for op, best in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
             attrs = {"axis": 1, "keepdims": 0, "select_last_index": last}
-            wanted = n - 1 - best(x[:, ::-1], axis=1) if last else best(x, axis=1)
-            np.testing.assert_array_equal(found(op, [x], attrs, np.int64), wanted)
+            expected_values = n - 1 - best(x[:, ::-1], axis=1) if last else best(x, axis=1)
+            np.testing.assert_array_equal(found(op, [x], attrs, np.int64), expected_values)
 
 
 def test_the_first_nan_is_the_best() -> None:
@@ -111,9 +111,9 @@ def test_quantisation_rounds_half_to_even(to: Any, each: str) -> None:
             shape[axis] = scales.size
         by, zero = scales.reshape(shape), zeros.reshape(shape).astype(np.float64)
         quotient = np.nan_to_num(x / by, nan=0.0, posinf=1e9, neginf=-1e9).astype(np.float64)
-        wanted = np.clip(np.rint(quotient) + zero, limits.min, limits.max).astype(to)
+        expected_values = np.clip(np.rint(quotient) + zero, limits.min, limits.max).astype(to)
         y = found("QuantizeLinear", [x, scales, zeros], {"axis": axis}, to)
-        np.testing.assert_array_equal(y, wanted)
+        np.testing.assert_array_equal(y, expected_values)
         back = found("DequantizeLinear", [y, scales, zeros], {"axis": axis}, F)
         np.testing.assert_array_equal(back, ((y.astype(F) - zero.astype(F)) * by).astype(F))
 
@@ -131,13 +131,13 @@ def test_tiles_repeat_every_axis(repeats: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("item", [np.uint8, np.int16, F, np.int64, np.complex128])
-@pytest.mark.parametrize("places", [np.int32, np.int64])
-def test_elements_are_gathered_along_any_axis(item: Any, places: Any) -> None:
+@pytest.mark.parametrize("positions", [np.int32, np.int64])
+def test_elements_are_gathered_along_any_axis(item: Any, positions: Any) -> None:
     random = np.random.RandomState(0)
     x = (random.standard_normal((6, 5, 70)) * 50).astype(item)
     for axis in (-3, -2, -1, 0, 1, 2):
         size = x.shape[axis]
-        indices = random.randint(-size, size, (4, 3, 65)).astype(places)
+        indices = random.randint(-size, size, (4, 3, 65)).astype(positions)
         y = found("GatherElements", [x, indices], {"axis": axis}, item)
         kept = [slice(None) if i == axis % 3 else slice(n) for i, n in enumerate((4, 3, 65))]
         np.testing.assert_array_equal(y, np.take_along_axis(x[tuple(kept)], indices % size, axis))
@@ -212,13 +212,13 @@ def test_nearest_takes_elements_along_every_axis(dtype: Any) -> None:
         ):  # fmt: skip
             if 0 in np.floor(np.multiply(shape, scales)):
                 continue
-            wanted = x
+            expected_values = x
             for axis, scale in enumerate(scales):
                 size = int(shape[axis] * scale)
-                places = np.minimum(np.arange(size) // scale, shape[axis] - 1).astype(int)
-                wanted = wanted.take(places, axis)
+                positions = np.minimum(np.arange(size) // scale, shape[axis] - 1).astype(int)
+                expected_values = expected_values.take(positions, axis)
             y = found("Resize", [x, np.array([], F), np.array(scales, F)], near, dtype)
-            np.testing.assert_array_equal(y, wanted)
+            np.testing.assert_array_equal(y, expected_values)
 
 
 def test_float16_of_any_length_rounds_half_to_even() -> None:
@@ -228,14 +228,16 @@ def test_float16_of_any_length_rounds_half_to_even() -> None:
         above = np.nextafter(exact, F(np.inf))
         middle = ((exact + np.roll(exact, -1)) / 2).astype(F)
         x = np.concatenate([exact, above, middle, np.nextafter(middle, F(0)), floats(77)])
-        wanted = x.astype(np.float16)
+        expected_values = x.astype(np.float16)
     y = found("Cast", [x], {"to": 10}, np.float16)
     np.testing.assert_array_equal(
-        y.view(np.uint16)[~np.isnan(x)], wanted.view(np.uint16)[~np.isnan(x)]
+        y.view(np.uint16)[~np.isnan(x)], expected_values.view(np.uint16)[~np.isnan(x)]
     )
     assert (y.view(np.uint16)[np.isnan(x)] == 0x7E00).all()
     for n in LENGTHS:
-        np.testing.assert_array_equal(found("Cast", [x[-n:]], {"to": 10}, np.float16), wanted[-n:])
+        np.testing.assert_array_equal(
+            found("Cast", [x[-n:]], {"to": 10}, np.float16), expected_values[-n:]
+        )
         back = found("Cast", [halves[:n]], {"to": 1}, F)
         np.testing.assert_array_equal(back, exact[:n])
     back = found("Cast", [halves], {"to": 1}, F)
@@ -255,12 +257,12 @@ def averages(x: Array, pads: int, stride: int, all_count: bool) -> Array:
     count: Any = 0.0
     for top in range(3):
         for left in range(3):
-            places = (
+            positions = (
                 slice(top, height - 2 + top, stride),
                 slice(left, width - 2 + left, stride),
             )
-            total = total + padded[:, :, places[0], places[1]]
-            count = count + counts[places]
+            total = total + padded[:, :, positions[0], positions[1]]
+            count = count + counts[positions]
     return np.asarray((total / count).astype(F))
 
 
@@ -288,10 +290,12 @@ def test_averages_of_nine_round_twice(kind: str) -> None:
                 "count_include_pad": all_count,
             }
             with np.errstate(invalid="ignore", over="ignore"):
-                wanted = averages(x, pads, stride, bool(all_count))
+                expected_values = averages(x, pads, stride, bool(all_count))
             y = found("AveragePool", [x], attrs, F)
-            np.testing.assert_array_equal(np.isnan(y), np.isnan(wanted))
-            same = (y.view(np.uint32) == wanted.view(np.uint32)) | np.isnan(wanted)
+            np.testing.assert_array_equal(np.isnan(y), np.isnan(expected_values))
+            same = (y.view(np.uint32) == expected_values.view(np.uint32)) | np.isnan(
+                expected_values
+            )
             assert same.all()
 
 
@@ -320,9 +324,9 @@ def test_the_best_of_many_floats_come_in_order(kind: str, largest: int) -> None:
             )
             for isa, threads in WAYS:
                 run = cinfer.load(data, isa=isa, threads=threads).signature().run
-                values, places = run(fed)
-                np.testing.assert_array_equal(places, order[:, :most])
-                np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
+                values, positions = run(fed)
+                np.testing.assert_array_equal(positions, order[:, :most])
+                np.testing.assert_array_equal(values, np.take_along_axis(x, positions, 1))
 
 
 @pytest.mark.parametrize("largest", [0, 1])
@@ -337,9 +341,9 @@ def test_the_best_of_columns_come_in_order(largest: int) -> None:
                 "TopK", [x, np.array([most])], attrs, [F, np.int64], version=11
             )
             for isa, threads in WAYS:
-                values, places = cinfer.load(data, isa=isa, threads=threads).signature().run(fed)
-                np.testing.assert_array_equal(places, order[:, :most])
-                np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
+                values, positions = cinfer.load(data, isa=isa, threads=threads).signature().run(fed)
+                np.testing.assert_array_equal(positions, order[:, :most])
+                np.testing.assert_array_equal(values, np.take_along_axis(x, positions, 1))
 
 
 def mean_of_samples(image: Any, box: Any, bins: int, ratio: int) -> Any:
@@ -387,12 +391,12 @@ def test_elements_that_are_not_0_are_found_in_rows_of_any_length(dtype: Any) -> 
             np.testing.assert_array_equal(found, np.nonzero(x))
 
 
-@pytest.mark.parametrize("places", [np.int32, np.int64])
-def test_each_place_of_a_line_of_indices_is_checked(places: Any) -> None:
+@pytest.mark.parametrize("positions", [np.int32, np.int64])
+def test_each_position_of_a_line_of_indices_is_checked(positions: Any) -> None:
     x = floats(2, 9)
     for bad in (9, -10):
         for at in range(11):
-            indices = np.arange(22).reshape(2, 11).astype(places) % 18 - 9
+            indices = np.arange(22).reshape(2, 11).astype(positions) % 18 - 9
             indices[1, at] = bad
             data, fed = engines.one_node(
                 "GatherElements", [x, indices], {"axis": 1}, [F], version=13
@@ -402,7 +406,7 @@ def test_each_place_of_a_line_of_indices_is_checked(places: Any) -> None:
                     cinfer.load(data, isa=isa).signature().run(fed)
 
 
-def test_bytes_of_any_two_sizes_change_places() -> None:
+def test_bytes_of_any_two_sizes_change_positions() -> None:
     for rows in (1, 15, 16, 17, 33, 64, 79):
         for columns in (3, 4, 16, 31, 32, 65, 100):
             x = (np.arange(2 * rows * columns) % 251).reshape(2, rows, columns).astype(np.uint8)

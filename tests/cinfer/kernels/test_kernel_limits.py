@@ -110,7 +110,7 @@ def test_a_session_with_little_memory_says_so_or_gives_the_same(
 
 
 @pytest.mark.parametrize("times", [2, 20])
-def test_texts_that_become_longer_than_memory_are_refused(
+def test_strings_that_become_longer_than_memory_are_refused(
     times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graphio.cinfer import model as loading

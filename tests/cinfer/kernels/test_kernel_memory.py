@@ -33,28 +33,30 @@ class Faulty:
     """The C library, whose sessions get memory from here.
 
     Attributes:
-        asked: the number of allocations.
+        requested: the number of allocations.
         failing: the number of the call that gets none.
         held: addresses that were not released.
     """
 
     def __init__(self, lib: Any, ffi: Any) -> None:
         self.lib = lib
-        self.asked, self.failing = 0, -1
+        self.requested, self.failing = 0, -1
         self.held: set[int] = set()
 
         def alloc(user: Any, size: int, align: int) -> Any:
-            self.asked += 1
-            if self.asked - 1 == self.failing:
+            self.requested += 1
+            if self.requested - 1 == self.failing:
                 return ffi.NULL
-            place = int(HEAP.cast("uintptr_t", LIBC.aligned_alloc(64, -(-size // 64) * 64 or 64)))
-            self.held.add(place)
-            return ffi.cast("void *", place)
+            position = int(
+                HEAP.cast("uintptr_t", LIBC.aligned_alloc(64, -(-size // 64) * 64 or 64))
+            )
+            self.held.add(position)
+            return ffi.cast("void *", position)
 
         def release(user: Any, memory: Any, size: int) -> None:
-            place = int(ffi.cast("uintptr_t", memory))
-            self.held.remove(place)
-            LIBC.free(HEAP.cast("void *", place))
+            position = int(ffi.cast("uintptr_t", memory))
+            self.held.remove(position)
+            LIBC.free(HEAP.cast("void *", position))
 
         self.calls = (
             ffi.callback("void *(void *, size_t, size_t)", alloc),
@@ -95,13 +97,13 @@ def test_a_run_that_gets_no_memory_says_so_and_goes_on_when_there_is(
 ) -> None:
     data, fed = model(case, **WAYS[way])
     loaded = cinfer.load(data)
-    opened = faulty.asked
+    opened = faulty.requested
     expected = list(map(bits, loaded.signature().run(fed)))
-    every = faulty.asked - opened
+    every = faulty.requested - opened
     refused = 0
     for number in range(0, every, -(-every // MOST)):
         loaded = cinfer.load(data)
-        faulty.failing = faulty.asked + number
+        faulty.failing = faulty.requested + number
         try:
             found = loaded.signature().run(fed)
         except errors.ResourceExhaustedError:

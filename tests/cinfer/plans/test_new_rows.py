@@ -35,7 +35,7 @@ def numbers(*shape: int, dtype: Any = F) -> Array:
 class Model(Builder):
     """Signature "run" of one matrix multiplication, of inputs a and, if given, other."""
 
-    def product(
+    def matmul(
         self,
         op: str,
         *constants: Array | str | None,
@@ -79,122 +79,122 @@ ROWS, OTHER_ROWS = (None, INNER), (None, COLUMNS)
 
 # Each makes a model and says what shapes two sizes are: a's rows, and those of `other`.
 MODELS: dict[str, tuple[Callable[[Model], bytes], Shapes]] = {
-    "matrix": (lambda m: m.product("MatMul", B, a=ROWS), lambda n: {"a": (n[0], INNER)}),
+    "matrix": (lambda m: m.matmul("MatMul", B, a=ROWS), lambda n: {"a": (n[0], INNER)}),
     "of doubles": (
-        lambda m: m.product("MatMul", B.astype(np.float64), a=ROWS, dtype=np.float64),
+        lambda m: m.matmul("MatMul", B.astype(np.float64), a=ROWS, dtype=np.float64),
         lambda n: {"a": (n[0], INNER)},
     ),
     "of halves": (
-        lambda m: m.product("MatMul", B.astype(np.float16), a=ROWS, dtype=np.float16),
+        lambda m: m.matmul("MatMul", B.astype(np.float16), a=ROWS, dtype=np.float16),
         lambda n: {"a": (n[0], INNER)},
     ),
     "of bytes": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "MatMulInteger", numbers(INNER, COLUMNS, dtype=np.uint8),
             *2 * [numbers(dtype=np.uint8)], a=ROWS, dtype=np.uint8, gives=np.int32,
         ),
         lambda n: {"a": (n[0], INNER)},
     ),
     "large": (
-        lambda m: m.product("MatMul", numbers(520, 300), a=(None, 520)),
+        lambda m: m.matmul("MatMul", numbers(520, 300), a=(None, 520)),
         lambda n: {"a": (n[0] * 40, 520)},
     ),
     "large results": (  # three rows and fewer have less than 4 KB
-        lambda m: m.product("MatMul", numbers(INNER, 300), a=ROWS),
+        lambda m: m.matmul("MatMul", numbers(INNER, 300), a=ROWS),
         lambda n: {"a": (n[0], INNER)},
     ),
     "few columns in several blocks": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "FusedMatMul", numbers(40, 20), numbers(20), a=(None, 40), program=relu_of_sum(2)
         ),
         lambda n: {"a": (n[0], 40)},
     ),
     "few columns": (
-        lambda m: m.product("MatMul", numbers(70, 2), a=(None, 70)),
+        lambda m: m.matmul("MatMul", numbers(70, 2), a=(None, 70)),
         lambda n: {"a": (n[0], 70)},
     ),
     "stack": (
-        lambda m: m.product("MatMul", B, a=(None, None, INNER)),
+        lambda m: m.matmul("MatMul", B, a=(None, None, INNER)),
         lambda n: {"a": (*n, INNER)},
     ),
     "two stacks": (
-        lambda m: m.product("MatMul", B[None], a=(None, None, INNER)),
+        lambda m: m.matmul("MatMul", B[None], a=(None, None, INNER)),
         lambda n: {"a": (*n, INNER)},
     ),
     "both fed": (
-        lambda m: m.product("MatMul", "other", a=(None, None), other=(None, COLUMNS)),
+        lambda m: m.matmul("MatMul", "other", a=(None, None), other=(None, COLUMNS)),
         lambda n: {"a": n, "other": (n[1], COLUMNS)},
     ),
     "depth that differs": (
-        lambda m: m.product("MatMul", B, a=(None, None)),
+        lambda m: m.matmul("MatMul", B, a=(None, None)),
         lambda n: {"a": n},
     ),
     "transposed": (
-        lambda m: m.product("Gemm", numbers(COLUMNS, INNER), a=(None, None), transA=1, transB=1),
+        lambda m: m.matmul("Gemm", numbers(COLUMNS, INNER), a=(None, None), transA=1, transB=1),
         lambda n: {"a": n},
     ),
     "transposed, one row": (
-        lambda m: m.product("Gemm", B, a=(None, 1), other=OTHER_ROWS, transA=1),
+        lambda m: m.matmul("Gemm", B, a=(None, 1), other=OTHER_ROWS, transA=1),
         lambda n: {"a": (n[0], 1), "other": (n[1], COLUMNS)},
     ),
     "row added": (
-        lambda m: m.product("Gemm", B, numbers(COLUMNS), a=ROWS, alpha=0.5),
+        lambda m: m.matmul("Gemm", B, numbers(COLUMNS), a=ROWS, alpha=0.5),
         lambda n: {"a": (n[0], INNER)},
     ),
     "rows added": (
-        lambda m: m.product("Gemm", B, "other", a=ROWS, other=OTHER_ROWS),
+        lambda m: m.matmul("Gemm", B, "other", a=ROWS, other=OTHER_ROWS),
         lambda n: {"a": (n[0], INNER), "other": (n[1], COLUMNS)},
     ),
     "numbers of rows added": (
-        lambda m: m.product("Gemm", B, "other", a=ROWS, other=(None, 1)),
+        lambda m: m.matmul("Gemm", B, "other", a=ROWS, other=(None, 1)),
         lambda n: {"a": (n[0], INNER), "other": (n[1], 1)},
     ),
     "rows that count nothing": (
-        lambda m: m.product("Gemm", B, "other", a=ROWS, other=OTHER_ROWS, beta=0.0),
+        lambda m: m.matmul("Gemm", B, "other", a=ROWS, other=OTHER_ROWS, beta=0.0),
         lambda n: {"a": (n[0], INNER), "other": (n[1], COLUMNS)},
     ),
     "with another input, whose rows are fixed": (
-        lambda m: m.product("MatMul", B, a=ROWS, other=(3, COLUMNS)),
+        lambda m: m.matmul("MatMul", B, a=ROWS, other=(3, COLUMNS)),
         lambda n: {"a": (n[0], INNER), "other": (n[1] if n[1] == 5 else 3, COLUMNS)},
     ),
     "constant rows": (
-        lambda m: m.product("Gemm", B, numbers(3, COLUMNS), a=ROWS),
+        lambda m: m.matmul("Gemm", B, numbers(3, COLUMNS), a=ROWS),
         lambda n: {"a": (n[0], INNER)},
     ),
     "program": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "FusedMatMul", B, numbers(COLUMNS), a=ROWS, program=relu_of_sum(2)
         ),
         lambda n: {"a": (n[0], INNER)},
     ),
     "program with rows": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "FusedMatMul", B, "other", a=ROWS, other=OTHER_ROWS, program=relu_of_sum(2)
         ),
         lambda n: {"a": (n[0], INNER), "other": (n[1], COLUMNS)},
     ),
     "program with numbers of rows": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "FusedGemm", B, None, "other", a=ROWS, other=(None, 1), program=relu_of_sum(2)
         ),
         lambda n: {"a": (n[0], INNER), "other": (n[1], 1)},
     ),
     "program with a matrix a row": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "FusedMatMul", B, "other", a=(None, 3, INNER), other=(None, 3, COLUMNS),
             program=relu_of_sum(2),
         ),
         lambda n: {"a": (n[0], 3, INNER), "other": (n[1], 3, COLUMNS)},
     ),
     "program with the same matrix each row": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "FusedMatMul", B, "other", a=(None, 3, INNER), other=(None, COLUMNS),
             program=relu_of_sum(2),
         ),
         lambda n: {"a": (n[0], 3, INNER), "other": (n[1], COLUMNS)},
     ),
     "program over long rows": (
-        lambda m: m.product(
+        lambda m: m.matmul(
             "FusedMatMul", numbers(2, 4100), "other", a=(None, 2), other=(None, 4100),
             program=relu_of_sum(2),
         ),
@@ -239,12 +239,12 @@ def test_other_rows_give_what_a_fresh_session_gives(name: str, sizes: list[Sizes
             key: numbers(*shape, dtype=DTYPES.get(name, F)) for key, shape in shapes(size).items()
         }
         fresh = cinfer.load(data).signature("run")
-        wanted = outcome(fresh, feeds)
-        assert [outcome(one, feeds) for one in several] == [wanted, wanted], size
+        expected = outcome(fresh, feeds)
+        assert [outcome(one, feeds) for one in several] == [expected, expected], size
 
 
 def test_rows_that_need_more_memory_than_the_session_may_have_are_refused() -> None:
-    data = Model().product("MatMul", B, a=ROWS)
+    data = Model().matmul("MatMul", B, a=ROWS)
     signature = cinfer.load(data, limits={"max_memory": 4096}).signature("run")
     for rows in (*range(2, KEPT + 3), 4096, 3):
         a = numbers(rows, INNER)

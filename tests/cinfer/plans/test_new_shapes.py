@@ -130,7 +130,7 @@ def perceptron(path: Any) -> str:
     return str(path)
 
 
-def test_products_of_other_rows_are_fitted_from_the_second_size_on(tmp_path: Any) -> None:
+def test_matmuls_of_other_rows_are_fitted_from_the_second_size_on(tmp_path: Any) -> None:
     """Small and large results, borrowed or in memory of the caller, equal those of a fresh plan.
     Small results, large ones and those that are computed in tiles have separate plans."""
     path = perceptron(tmp_path / "m.gio")
@@ -149,18 +149,18 @@ def test_products_of_other_rows_are_fitted_from_the_second_size_on(tmp_path: Any
     assert refits(loaded) == len(sizes) - 3
 
 
-def test_ever_more_rows_of_products_seldom_ask_for_memory(tmp_path: Any) -> None:
+def test_ever_more_rows_of_matmuls_seldom_ask_for_memory(tmp_path: Any) -> None:
     """Memory is reserved for twice the rows of a run; fewer rows need no allocation."""
     loaded = graphio.cinfer.load(perceptron(tmp_path / "m.gio"))
     run = loaded.signature("run")
     out = np.empty((20000, WIDTH), np.float32)
     x = feeds(20000, 1)["x"]
-    asked, sizes = 0, [*range(2, 300), *range(300, 20001, 100)]
+    requested, sizes = 0, [*range(2, 300), *range(300, 20001, 100)]
     for rows in sizes:
         before = stats_of(loaded).allocations
         run.run([x[:rows]], out=[out[:rows]])
-        asked += stats_of(loaded).allocations > before
-    assert asked <= 16
+        requested += stats_of(loaded).allocations > before
+    assert requested <= 16
     before = stats_of(loaded).allocations
     for rows in reversed(sizes):
         run.run([x[:rows]], out=[out[:rows]])

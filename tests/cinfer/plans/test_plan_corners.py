@@ -147,7 +147,7 @@ def lists_of_nothing(p: Plan) -> None:
     p.done("x", "y")
 
 
-def texts_without_stopwords(p: Plan) -> None:
+def strings_without_stopwords(p: Plan) -> None:
     p.constant("words", np.array(["one", "two"], object))
     text = tensor_type(object)
     made = p.node("y", "StringNormalizer", ["words"], [text], version=10)
@@ -365,7 +365,7 @@ MODELS: dict[str, tuple[Callable[[Plan], None], list[dict[str, Array]]]] = {
     "half weights": (half_weights, [{"x": whole(2, 4, dtype=H)}]),
     "half in place": (half_in_place, [{"x": whole(3, 2, dtype=H)}]),
     "lists of nothing": (lists_of_nothing, [{"x": np.float32(3)}]),
-    "strings without stopwords": (texts_without_stopwords, [{}]),
+    "strings without stopwords": (strings_without_stopwords, [{}]),
     "absent behind what is written over": (
         absent_behind_what_is_written_over,
         [{"cache": whole(1, 3, 2), "update": whole(1, 1, 2)}],

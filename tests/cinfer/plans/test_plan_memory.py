@@ -104,8 +104,10 @@ class Life:
 
     def refused(self, code: int) -> bool:
         """Whether the call failed for want of memory, and nothing else."""
-        said = ffi.string(self.error.message)
-        assert code == lib.CI_OK or (code == lib.CI_RESOURCE_EXHAUSTED and self.memory.failed), said
+        reported = ffi.string(self.error.message)
+        assert code == lib.CI_OK or (code == lib.CI_RESOURCE_EXHAUSTED and self.memory.failed), (
+            reported
+        )
         return bool(code != lib.CI_OK)
 
     def run(self, signature: int, feeds: list[Any]) -> bytes | None:

@@ -151,7 +151,7 @@ REFUSED: list[tuple[tuple[bytes, list[Any]], type[errors.OpError], str]] = [
 ]
 
 
-TOLD = [
+REPORTED = [
     (
         one(
             "FusedMatMul",
@@ -168,7 +168,7 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("model", "text"), TOLD)
+@pytest.mark.parametrize(("model", "text"), REPORTED)
 def test_wrong_nodes_are_named(model: tuple[bytes, list[Any]], text: str) -> None:
     with pytest.raises(errors.InvalidArgumentError) as raised:
         engines.run("cinfer", *model)
@@ -177,8 +177,8 @@ def test_wrong_nodes_are_named(model: tuple[bytes, list[Any]], text: str) -> Non
 
 def test_nothing_is_no_tensor() -> None:
     """The result of Optional without an input, and a sequence, given to an operator of tensors."""
-    for op, said in (
-        ("Optional", "input 0 is nothing"),
+    for op, reported in (
+        ("Optional", "input 0 is an empty optional"),
         ("SequenceEmpty", "input 0 is a sequence"),
     ):
         builder = engines.Builder()
@@ -190,7 +190,7 @@ def test_nothing_is_no_tensor() -> None:
         builder.node("held", op, [], [kind], attrs, version=15 if op == "Optional" else 11)
         builder.node("node", "Relu", ["held"], [engines.tensor_type(np.float32)], version=14)
         builder.signature({}, {"y": "node"})
-        with pytest.raises(errors.InvalidArgumentError, match=f"{said}, expected a tensor"):
+        with pytest.raises(errors.InvalidArgumentError, match=f"{reported}, expected a tensor"):
             engines.run("cinfer", builder.bytes(), [])
 
 
@@ -203,7 +203,7 @@ def test_nodes_that_cannot_be_planned_are_refused(
     assert text in str(raised.value)
 
 
-def test_a_double_does_where_a_float_is_wanted() -> None:
+def test_a_double_does_where_a_float_is_expected() -> None:
     data, fed = one("LeakyRelu", [-F], 16, alpha=attribute(d=0.5))
     np.testing.assert_array_equal(engines.run("cinfer", data, fed)[0], -F * np.float32(0.5))
 

@@ -78,5 +78,5 @@ def test_runs_are_quiet(build: Callable[[], Model], tmp_path: Path) -> None:
 
 
 def test_the_proof_sees_memory_that_is_taken(tmp_path: Path) -> None:
-    said = quiet_run(tmp_path, shapes_that_are_data)
-    assert said.startswith("heap ") and said != "heap 0 locks 0"
+    reported = quiet_run(tmp_path, shapes_that_are_data)
+    assert reported.startswith("heap ") and reported != "heap 0 locks 0"

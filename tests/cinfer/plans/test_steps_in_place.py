@@ -49,7 +49,7 @@ def read_before() -> Any:
     return [tf.reduce_sum(w), update]
 
 
-def old_value_is_wanted_after() -> Any:
+def old_value_is_expected_after() -> Any:
     w, update = step()
     old = tf.identity(w)
     with tf.control_dependencies([update]):
@@ -90,8 +90,8 @@ def crossed() -> Any:
 
 def through_a_reshape() -> Any:
     w = tf.Variable(FIRST.reshape(256, 256))
-    turned = tf.reshape(tf.transpose(w), [256, 256])
-    return tf.group(w.assign(w + turned))
+    transposed = tf.reshape(tf.transpose(w), [256, 256])
+    return tf.group(w.assign(w + transposed))
 
 
 def in_a_branch() -> Any:
@@ -111,7 +111,7 @@ def momentum() -> Any:
 
 
 BUILDS = (
-    *(plain, read_before, old_value_is_wanted_after, old_value_is_fetched, new_value_is_fetched),
+    *(plain, read_before, old_value_is_expected_after, old_value_is_fetched, new_value_is_fetched),
     *(new_value_is_used, assigned_twice, two_from_one_step, crossed, through_a_reshape),
     *(in_a_branch, adam, momentum),
 )

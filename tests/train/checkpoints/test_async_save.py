@@ -149,7 +149,7 @@ def test_a_snapshot_is_consistent_while_another_thread_runs_the_session(
 
 @TARGETS
 @pytest.mark.parametrize("how", ["save", "wait", "close", "with"])
-def test_an_error_is_told_once_with_its_prefix(
+def test_an_error_is_reported_once_with_its_prefix(
     target: str, how: str, gate: Gate, tmp_path: Path
 ) -> None:
     tf.Variable([1.0], name="w")
@@ -322,7 +322,7 @@ def test_an_ordinary_end_of_the_process_waits_for_the_save(how: str, tmp_path: P
     assert found.variables["w"].tolist() == [1.0, 2.0]
 
 
-def test_an_error_that_nobody_asked_for_is_told_at_the_end(tmp_path: Path) -> None:
+def test_an_error_that_no_one_requested_is_reported_at_the_end(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ORDINARY_END, str(tmp_path), "failing"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0
@@ -402,7 +402,7 @@ def test_retention_is_that_of_a_synchronous_saver(tmp_path: Path) -> None:
     assert saver.last_checkpoints == [str(tmp_path / "m-4"), str(tmp_path / "m-5")]
 
 
-def test_what_is_wrong_with_the_call_is_told_by_the_call(tmp_path: Path) -> None:
+def test_what_is_wrong_with_the_call_is_reported_by_the_call(tmp_path: Path) -> None:
     tf.Variable([1.0], name="w")
     saver = tf.train.Saver(asynchronous=True)
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value w"):
@@ -496,7 +496,7 @@ def test_steps_go_on_while_a_hook_s_checkpoint_is_written(
     assert [Path(p).name for p in saver.last_checkpoints] == ["model.ckpt-0", "model.ckpt-5"]
 
 
-def test_a_listener_is_told_of_checkpoints_that_are_there(tmp_path: Path) -> None:
+def test_a_listener_is_reported_of_checkpoints_that_are_there(tmp_path: Path) -> None:
     count = tf.train.create_global_step().assign_add(1)
     listener, saver = Listener(tmp_path), tf.train.Saver(asynchronous=True)
     hook = tf.train.CheckpointSaverHook(tmp_path, None, 2, saver, listeners=[listener])
@@ -506,7 +506,7 @@ def test_a_listener_is_told_of_checkpoints_that_are_there(tmp_path: Path) -> Non
     assert listener.there == [True] * 4
 
 
-def test_a_monitored_training_session_saves_in_the_background_when_told(tmp_path: Path) -> None:
+def test_a_monitored_training_session_saves_in_the_background_when_reported(tmp_path: Path) -> None:
     count = tf.train.create_global_step().assign_add(1)
     options = {"log_step_count_steps": None, "save_summaries_steps": None}
     scaffold = tf.train.Scaffold()

@@ -21,7 +21,7 @@ from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.model_pb2 import IteratorState
 from graphio.storage import files, stores
 from graphio.support import errors
-from graphio.train.checkpoints.checkpoint_state import latest_checkpoint, write_state
+from graphio.train.checkpoints.checkpoint_state import as_state, latest_checkpoint, write_state
 
 REFUSED = (errors.DataLossError, errors.UnimplementedError, errors.NotFoundError)
 FIXED = {"save_id": 0x0123456789ABCDEF, "time": 1_700_000_000}
@@ -158,7 +158,7 @@ def test_names_that_cannot_be_stored_are_refused(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_position_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=f"cannot make the folder '{tmp_path}/file': File exists"):
         stores.of_folder(tmp_path / "file").make()
@@ -232,9 +232,9 @@ def test_files_have_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
 # ---- fit ----
 
 
-def check_fit(index: CheckpointIndex, wanted: restore.Required, reshape: bool = False) -> None:
+def check_fit(index: CheckpointIndex, expected: restore.Required, reshape: bool = False) -> None:
     rows = restore.rows_of(index)
-    problems = restore.find_problems(rows, wanted, reshape=reshape)
+    problems = restore.find_problems(rows, expected, reshape=reshape)
     if problems:
         raise problems.error(rows)
 
@@ -271,7 +271,7 @@ def save_by_step(folder: Path, step: int, layer: files.FileLayer) -> str:
     stores.of(prefix, layer)[0].make()
     values = {"w": np.full(20, step, np.float32), "b": np.zeros(3)}
     write_checkpoint(prefix, values, step=step, meta=b"graph", shard_bytes=80, layer=layer)
-    write_state(str(folder), prefix, layer=layer)
+    write_state(str(folder), as_state(prefix, None, None, None), layer=layer)
     if step:
         checkpoint.delete(folder / f"m-{step - 1}", layer)
     return prefix
@@ -283,7 +283,7 @@ def save_in_place(folder: Path, step: int, layer: files.FileLayer) -> str:
     stores.of(prefix, layer)[0].make()
     values = {"w": np.full(20, step, np.float32)}
     write_checkpoint(prefix, values, step=step, meta=b"graph" * (1 + (step > 1)), layer=layer)
-    write_state(str(folder), prefix, layer=layer)
+    write_state(str(folder), as_state(prefix, None, None, None), layer=layer)
     return prefix
 
 

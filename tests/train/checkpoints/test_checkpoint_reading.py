@@ -58,10 +58,10 @@ def row(index: CheckpointIndex, name: str) -> Any:
     return found
 
 
-@pytest.mark.parametrize("wanted", ["", "b", "adf", "cg", "abcdefg"])
-def test_some_values_are_read_and_all_are_checked(prefix: Path, wanted: str) -> None:
+@pytest.mark.parametrize("expected", ["", "b", "adf", "cg", "abcdefg"])
+def test_some_values_are_read_and_all_are_checked(prefix: Path, expected: str) -> None:
     # Strings are only read into new arrays.
-    into = {name: np.empty_like(values()[name]) for name in wanted if name not in "ce"}
+    into = {name: np.empty_like(values()[name]) for name in expected if name not in "ce"}
     found = read_checkpoint(prefix, lazy=True)
     found.read(into)
     for name, array in into.items():
@@ -229,7 +229,7 @@ def test_what_another_process_deletes_is_not_there(
         assert checkpoint_state.older_than_state(missing) is False
 
 
-def test_what_cannot_be_looked_at_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_looked_at_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, unavailable(errno.EIO))
     with pytest.raises(errors.UnavailableError):
         checkpoint_state.existing_with_times(["m"])
@@ -267,7 +267,7 @@ ZERO_BYTES: dict[str, Callable[[CheckpointIndex], object]] = {
 
 
 @pytest.mark.parametrize("where", ZERO_BYTES)
-def test_texts_with_a_zero_byte_are_refused_by_both_readers(prefix: Path, where: str) -> None:
+def test_strings_with_a_zero_byte_are_refused_by_both_readers(prefix: Path, where: str) -> None:
     changed(prefix, ZERO_BYTES[where])
     with pytest.raises(errors.DataLossError):
         read_checkpoint(prefix)

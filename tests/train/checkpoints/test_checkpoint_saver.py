@@ -169,7 +169,7 @@ def test_a_folder_that_cannot_be_read_now_is_no_reason_to_begin_anew(
 
 
 @pytest.mark.parametrize("keep", [None, 0])
-def test_all_are_kept_when_asked_for(keep: int | None, tmp_path: Path) -> None:
+def test_all_are_kept_when_requested(keep: int | None, tmp_path: Path) -> None:
     variables()
     saver, session = tf.train.Saver(max_to_keep=keep), started()
     for step in range(7):
@@ -449,21 +449,21 @@ def test_a_graph_of_the_same_names_takes_all_of_a_checkpoint(trained: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("chosen", "said"),
+    ("chosen", "reported"),
     [({"none": "net"}, "not found"), ({"body/w": "none"}, "Variable none is not found"),
      ({"body/": "net"}, "scope only"), ({"body/w": "wide"}, r"\(3,\).*\[2\]")],
 )  # fmt: skip
 def test_what_does_not_fit_is_no_initial_value(
-    chosen: dict[str, str], said: str, trained: str
+    chosen: dict[str, str], reported: str, trained: str
 ) -> None:
     with tf.variable_scope(""):
         tf.get_variable("net", [2])
         tf.get_variable("wide", [3])
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=reported):
         tf.train.init_from_checkpoint(trained, chosen)
 
 
-def test_random_streams_that_a_checkpoint_lacks_are_told_unless_a_part_is_restored(
+def test_random_streams_that_a_checkpoint_lacks_are_reported_unless_a_part_is_restored(
     trained: str, recwarn: pytest.WarningsRecorder
 ) -> None:
     w = tf.Variable(tf.zeros([2]), name="body/w")

@@ -86,16 +86,16 @@ def test_values_of_every_size_and_type_come_back(
 
 
 @pytest.mark.parametrize("name", ["bytes1", f"bytes{PIECE // 64}", f"bytes{PIECE + 1}", "nibbles"])
-@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("position", [0, -1])
 def test_a_flipped_bit_is_found_in_each_way_of_reading(
-    name: str, place: int, tmp_path: Path
+    name: str, position: int, tmp_path: Path
 ) -> None:
     write_checkpoint(tmp_path / "m", one_of_each())
     lazily = read_checkpoint(tmp_path / "m", lazy=True)
     row = next(v for v in lazily.index.variable if v.name == name)
     shard = tmp_path / lazily.index.shard[0].file
     data = bytearray(shard.read_bytes())
-    data[row.offset + place % row.nbytes] ^= 4
+    data[row.offset + position % row.nbytes] ^= 4
     shard.write_bytes(data)
     with pytest.raises(tf.errors.DataLossError, match=f"variable '{name}'"):
         read_checkpoint(tmp_path / "m")
@@ -148,7 +148,7 @@ def peak_of(call: Any) -> int:
 
 
 @pytest.mark.usefixtures("traced")
-def test_a_save_copies_no_tensor_and_a_restore_needs_room_for_the_values_alone(
+def test_a_save_copies_no_tensor_and_a_restore_needs_capacity_for_the_values_alone(
     tmp_path: Path,
 ) -> None:
     values = {f"w{i}": array((4 * MEGABYTE,), np.uint8) for i in range(6)}
@@ -233,7 +233,7 @@ def test_a_large_file_is_on_its_way_to_the_disk_before_the_fsync(
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.uint8, object])
 @pytest.mark.parametrize("dims", [(), (0, 3), (5,), (2, buffers.LARGE // 4, 3)])
-def test_room_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: Any) -> None:
+def test_capacity_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: Any) -> None:
     made = buffers.uncleared(dims, np.dtype(dtype))
     assert made.shape == dims and made.dtype == np.dtype(dtype) and made.flags.c_contiguous
     made[...] = np.ones(dims, dtype)
@@ -242,7 +242,7 @@ def test_room_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: Any) 
 
 @pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="large pages are Linux's")
 @ENGINES
-def test_large_room_begins_where_a_large_page_does(target: str) -> None:
+def test_large_capacity_begins_where_a_large_page_does(target: str) -> None:
     if target:
         pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
     with tf.Session(target=target) as session:

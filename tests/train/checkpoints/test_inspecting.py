@@ -130,7 +130,7 @@ def test_a_save_that_comes_in_between_is_checked_instead(
     assert tf.train.verify(prefix).variables == 2
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (prefix,) = trained(tmp_path)
     meta = tmp_path / "m-1.meta"
     meta.unlink()

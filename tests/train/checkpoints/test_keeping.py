@@ -117,7 +117,7 @@ def test_a_checkpoint_that_is_removed_leaves_no_protection_to_its_name(tmp_path:
         tf.train.keep_checkpoint(prefix)
 
 
-def test_a_checkpoint_that_is_deleted_at_the_moment_is_not_said_to_be_kept(
+def test_a_checkpoint_that_is_deleted_at_the_moment_is_not_reported_to_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = tf.train.Saver().save(started(), tmp_path / "m", global_step=1)
@@ -215,7 +215,7 @@ def test_the_best_stay_beside_the_newest(tmp_path: Path) -> None:
     assert tf.train.load_checkpoint(saver.best_checkpoints[0]).metrics() == {"loss": 1.0}
 
 
-def test_the_largest_are_the_best_where_it_is_said(tmp_path: Path) -> None:
+def test_the_largest_are_the_best_where_it_is_reported(tmp_path: Path) -> None:
     saver = by_loss(best_mode="max")
     assert save_all(saver, tmp_path, [1.0, 7.0, 2.0, 3.0]) == [2, 4]
 
@@ -372,7 +372,7 @@ def test_a_monitored_session_saves_metrics(tmp_path: Path) -> None:
     assert steps_of(tmp_path) == [3, 5]
 
 
-def test_arguments_that_cannot_be_are_told_at_once(tmp_path: Path) -> None:
+def test_arguments_that_cannot_be_are_reported_at_once(tmp_path: Path) -> None:
     refused: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"best_to_keep": 0}, ValueError, "best_to_keep is 0.*best_metric is None.*best_mode is N"),
         ({"best_to_keep": 1.5}, TypeError, "best_to_keep must be an int"),
@@ -502,7 +502,7 @@ def test_a_copy_of_damage_is_not_made(tmp_path: Path) -> None:
     assert list((tmp_path / "to").iterdir()) == []
 
 
-def test_a_copy_replaces_only_when_asked(tmp_path: Path) -> None:
+def test_a_copy_replaces_only_when_requested(tmp_path: Path) -> None:
     full(tmp_path / "a", 10)
     full(tmp_path / "b", 20)
     with pytest.raises(errors.AlreadyExistsError, match="overwrite=True replaces it"):
@@ -512,7 +512,7 @@ def test_a_copy_replaces_only_when_asked(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("b.*"))) == 5
 
 
-def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_copied_is_reported(tmp_path: Path) -> None:
     full(tmp_path / "a", 10)
     (tmp_path / "link").symlink_to(tmp_path)
     golden = GOLDEN / "foreign" / "tf_saver"
@@ -532,16 +532,16 @@ def test_a_copy_holds_one_variable_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full(tmp_path / "a")
-    asked: list[str] = []
+    requested: list[str] = []
     stored = checkpoint.Checkpoint.stored
 
     def counted(self: Any, name: str, **options: Any) -> Any:
-        asked.append(name)
+        requested.append(name)
         return stored(self, name, **options)
 
     monkeypatch.setattr(checkpoint.Checkpoint, "stored", counted)
     tf.train.copy_checkpoint(tmp_path / "a", tmp_path / "b")
-    assert sorted(asked) == [
+    assert sorted(requested) == [
         "a",
         "b",
         "b",

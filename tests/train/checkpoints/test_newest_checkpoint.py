@@ -160,7 +160,7 @@ def test_both_engines_choose_the_same(lying: list[Lying]) -> None:
 
 
 @pytest.mark.parametrize("header", LATER)
-def test_a_checkpoint_of_a_later_version_is_told_from_damage(
+def test_a_checkpoint_of_a_later_version_is_reported_from_damage(
     header: dict[str, int], tmp_path: Path
 ) -> None:
     prefix = put(tmp_path, "m", 1)
@@ -182,9 +182,11 @@ def test_a_checkpoint_of_a_later_version_is_told_from_damage(
         lambda: tf.train.diff_checkpoints(prefix, prefix),
     ]
     for number, read in enumerate(readers):
-        with pytest.raises(errors.UnimplementedError, match=r"written by a newer graphio") as told:
+        with pytest.raises(
+            errors.UnimplementedError, match=r"written by a newer graphio"
+        ) as reported:
             read()
-        assert "damaged" not in str(told.value).replace("not damaged", ""), number
+        assert "damaged" not in str(reported.value).replace("not damaged", ""), number
 
 
 def test_what_a_later_minor_version_has_added_is_no_damage(tmp_path: Path) -> None:
@@ -214,9 +216,9 @@ def test_damage_and_newer_versions_are_listed_apart(tmp_path: Path) -> None:
         put(tmp_path, f"m-{step}", step)
     of_later_version(tmp_path / "m-2", major=2)
     damage(tmp_path / "m-3")
-    with pytest.raises(errors.DataLossError) as told:
+    with pytest.raises(errors.DataLossError) as reported:
         tf.train.verify(tmp_path, all=True)
-    lines = str(told.value).splitlines()
+    lines = str(reported.value).splitlines()
     assert lines[0] == "1 of 3 checkpoints damaged:" and "m-3" in lines[1]
     assert lines[2] == "1 of 3 checkpoints not checked:" and "m-2" in lines[3]
 
@@ -247,7 +249,7 @@ def test_c_tells_what_a_later_minor_version_of_models_has_added_from_damage() ->
             cinfer.load(model_file(graph, minor))
 
 
-def test_a_list_of_a_newer_graphio_is_said_to_be_that(tmp_path: Path) -> None:
+def test_a_list_of_a_newer_graphio_is_reported_to_be_that(tmp_path: Path) -> None:
     put(tmp_path, "m-1", 1)
     text = b'model_checkpoint_path: "m-1"\nruns { name: "a" }\n'
     (tmp_path / "checkpoint").write_bytes(text + b"# crc32c: %08x\n" % crc32c(text))

@@ -66,8 +66,8 @@ def test_the_bits_of_values_count() -> None:
     nan, zero = np.float32([np.nan, 1]), np.float32([0.0, 1])
     assert [p.by for p in pairs({"a": nan}, {"b": nan.copy()})] == ["values"]
     assert [p.by for p in pairs({"a": zero}, {"b": -zero})] == ["shape"]
-    texts = np.array([b"a", b"b"], object)
-    assert [p.by for p in pairs({"a": texts}, {"b": texts.copy()})] == ["values"]
+    strings = np.array([b"a", b"b"], object)
+    assert [p.by for p in pairs({"a": strings}, {"b": strings.copy()})] == ["values"]
 
 
 def test_diff_pairs_the_weights_of_an_exported_model(

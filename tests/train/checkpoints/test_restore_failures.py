@@ -99,7 +99,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], Any]]] = {
 
 @BOTH
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_every_damage_is_told_with_the_checkpoint_and_the_one_before(
+def test_every_damage_is_reported_with_the_checkpoint_and_the_one_before(
     damage: str, target: str, tmp_path: Path
 ) -> None:
     v, session = tf.Variable([1.0], name="v"), session_of(target)
@@ -130,7 +130,7 @@ def test_where_no_older_checkpoint_is_none_is_promised(tmp_path: Path) -> None:
         tf.train.Saver().restore(tf.Session(), prefix)
 
 
-def test_damage_that_the_first_use_finds_is_told_with_the_checkpoint(tmp_path: Path) -> None:
+def test_damage_that_the_first_use_finds_is_reported_with_the_checkpoint(tmp_path: Path) -> None:
     prefix = saved(tmp_path, v=[1.0])
     (data,) = tmp_path.glob("*.safetensors")
     v, session = tf.Variable([0.0], name="v"), tf.Session()

@@ -104,7 +104,7 @@ def test_the_names_are_those_that_the_saver_uses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "announced"),
     [
         ({"a/v": "x/w"}, "assignment_map 'a/v': 'x/w': the checkpoint has nothing called a/v "
          "(near: a/w)"),
@@ -121,18 +121,18 @@ def test_the_names_are_those_that_the_saver_uses(tmp_path: Path) -> None:
         (lambda name: "x/w", "assignment_map: a/w and c/w are both for x/w"),
     ],
 )  # fmt: skip
-def test_an_entry_that_is_for_nothing_is_an_error(how: Any, said: str, tmp_path: Path) -> None:
+def test_an_entry_that_is_for_nothing_is_an_error(how: Any, announced: str, tmp_path: Path) -> None:
     prefix = saved(tmp_path, a__w=[1.0], c__w=[2.0])
     (w,) = zeros("x/w")
     session = started()
     with pytest.raises((tf.errors.NotFoundError, tf.errors.InvalidArgumentError)) as error:
         tf.train.Saver().restore(session, prefix, assignment_map=how)
-    assert re.search(line(said), str(error.value)), error.value
+    assert re.search(line(announced), str(error.value)), error.value
     assert session.run(w).tolist() == [0]
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "said"),
+    ("options", "kind", "announced"),
     [
         ({"assignment_map": 3}, TypeError, "a dict of names, a list of .* or a function, not 3"),
         ({"assignment_map": "w"}, TypeError, "not 'w'"),
@@ -147,10 +147,10 @@ def test_an_entry_that_is_for_nothing_is_an_error(how: Any, said: str, tmp_path:
     ],
 )
 def test_options_that_are_none_are_refused_with_words(
-    options: dict[str, Any], kind: type[Exception], said: str, tmp_path: Path
+    options: dict[str, Any], kind: type[Exception], announced: str, tmp_path: Path
 ) -> None:
     zeros("w")
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=announced):
         tf.train.Saver().restore(started(), saved(tmp_path, w=[1.0]), **options)
 
 
@@ -173,8 +173,8 @@ def test_ignored_variables_streams_and_iterators_stay_as_they_are(tmp_path: Path
     np.testing.assert_array_equal(drawn, expected[0])
     assert number == expected[1]
     for useless in ("hed", "w", "ead"):  # from the beginning of a name
-        said = f"ignore: '{useless}' matches no variable"
-        with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+        announced = f"ignore: '{useless}' matches no variable"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=announced):
             saver.restore(session, prefix, ignore=["head", useless])
 
 
@@ -184,10 +184,10 @@ def test_what_is_there_is_restored_when_not_strict(target: str, tmp_path: Path) 
     v, new, newer = zeros("v", "new", "newer")
     session = started(target)
     saver = tf.train.Saver()
-    said = r"2 of 3 variables .*m' and stay as they are: new, newer"
-    with pytest.warns(UserWarning, match=said) as told:
+    announced = r"2 of 3 variables .*m' and stay as they are: new, newer"
+    with pytest.warns(UserWarning, match=announced) as reported:
         saver.restore(session, prefix, strict=False)
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
     assert [x.tolist() for x in session.run([v, new, newer])] == [[1], [0], [0]]
     with pytest.warns(UserWarning, match="2 of 3"), tf.Session(target) as empty:
         saver.restore(empty, prefix, strict=False)
@@ -227,12 +227,12 @@ def rank(name: str) -> int:
     return next((i for i, kind in enumerate(ORDER) if kind in name), -1)
 
 
-@pytest.mark.parametrize("wanted", KINDS)
+@pytest.mark.parametrize("expected_values", KINDS)
 @pytest.mark.parametrize("stored", KINDS)
-def test_a_cast_goes_upwards_only(stored: str, wanted: str) -> None:
-    one, other = dtypes.BY_NAME[stored], dtypes.BY_NAME[wanted]
-    upwards = rank(stored) >= 0 and rank(wanted) >= rank(stored)
-    assert casting.castable(one.number, other.number) == (upwards or stored == wanted)
+def test_a_cast_goes_upwards_only(stored: str, expected_values: str) -> None:
+    one, other = dtypes.BY_NAME[stored], dtypes.BY_NAME[expected_values]
+    upwards = rank(stored) >= 0 and rank(expected_values) >= rank(stored)
+    assert casting.castable(one.number, other.number) == (upwards or stored == expected_values)
     if not upwards:
         return
     array = np.array([0, 1], one.numpy)
@@ -242,7 +242,7 @@ def test_a_cast_goes_upwards_only(stored: str, wanted: str) -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    ("stored", "wanted"),
+    ("stored", "expected_values"),
     [
         (np.float64([1 / 3, -2.5]), np.float32([1 / 3, -2.5])),
         (np.int64([-5, 1 << 30]), np.float32([-5, 1 << 30])),
@@ -254,25 +254,26 @@ def test_a_cast_goes_upwards_only(stored: str, wanted: str) -> None:
     ids=lambda array: str(array.dtype),
 )
 def test_a_cast_restores_values_of_another_type(
-    stored: Any, wanted: Any, target: str, tmp_path: Path
+    stored: Any, expected_values: Any, target: str, tmp_path: Path
 ) -> None:
     prefix = saved(tmp_path, v=stored)
-    v = tf.Variable(np.zeros_like(wanted), name="v")
+    v = tf.Variable(np.zeros_like(expected_values), name="v")
     session = started(target)
     with pytest.raises(tf.errors.InvalidArgumentError) as error:
         tf.train.Saver().restore(session, prefix)
-    assert f"v: the variable has dtype {wanted.dtype}, the checkpoint {stored.dtype}" in str(
-        error.value
+    assert (
+        f"v: the variable has dtype {expected_values.dtype}, the checkpoint {stored.dtype}"
+        in str(error.value)
     )
     assert "cast=True" in str(error.value)
     tf.train.Saver().restore(session, prefix, cast=True)
     found = session.run(v)
-    assert found.dtype == wanted.dtype
-    np.testing.assert_array_equal(found, wanted)
+    assert found.dtype == expected_values.dtype
+    np.testing.assert_array_equal(found, expected_values)
 
 
 @pytest.mark.parametrize(
-    ("stored", "wanted", "said"),
+    ("stored", "expected_values", "announced"),
     [
         ([300, 1], np.int8, "300 is beyond the range of int8, -128 to 127"),
         ([-1], np.uint64, "-1 is beyond the range of uint64"),
@@ -283,15 +284,15 @@ def test_a_cast_restores_values_of_another_type(
     ],
 )
 def test_a_cast_that_would_lose_a_value_is_refused(
-    stored: Any, wanted: Any, said: str, tmp_path: Path
+    stored: Any, expected_values: Any, announced: str, tmp_path: Path
 ) -> None:
     prefix = saved(tmp_path, v=np.asarray(stored), w=np.int64(1 << 62))
-    v = tf.Variable(np.zeros(len(stored), wanted), name="v")
+    v = tf.Variable(np.zeros(len(stored), expected_values), name="v")
     w = tf.Variable(np.int16(5), name="w")
     session = started()
     with pytest.raises(tf.errors.InvalidArgumentError) as error:
         tf.train.Saver().restore(session, prefix, cast=True)
-    assert f"v: cast: {said}" in str(error.value)
+    assert f"v: cast: {announced}" in str(error.value)
     assert "w: cast: 4611686018427387904 is beyond the range of int16" in str(error.value)
     assert not session.run(v).any() and session.run(w) == 5
 
@@ -301,7 +302,7 @@ def of_type(name: str, values: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("stored", "values", "wanted", "expected"),
+    ("stored", "values", "expected_values", "expected"),
     [
         ("float64", [1.5, 3.0], "bfloat16", [1.5, 3.0]),
         ("bfloat16", [1.5, np.nan], "float32", [1.5, np.nan]),
@@ -326,24 +327,24 @@ def of_type(name: str, values: list[Any]) -> Any:
     ],
 )
 def test_small_types_are_cast_by_the_same_rules(
-    stored: str, values: list[Any], wanted: str, expected: Any
+    stored: str, values: list[Any], expected_values: str, expected: Any
 ) -> None:
-    array, number = of_type(stored, values), dtypes.BY_NAME[wanted].number
+    array, number = of_type(stored, values), dtypes.BY_NAME[expected_values].number
     assert casting.castable(dtypes.BY_NAME[stored].number, number)
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=re.escape(expected)):
             casting.cast(array, number)
         return
     made = casting.cast(array, number)
-    assert made.dtype == small_types.numpy_dtype(dtypes.BY_NAME[wanted])
+    assert made.dtype == small_types.numpy_dtype(dtypes.BY_NAME[expected_values])
     np.testing.assert_array_equal(made.astype(complex), np.array(expected, complex))
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("wanted", ["int8", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("expected_values", ["int8", "float16", "float64", "complex64"])
 @pytest.mark.parametrize("stored", ["bool", "uint8", "int64", "float16"])
-def test_scalars_are_cast_without_a_word(stored: str, wanted: str) -> None:
-    one, other = dtypes.BY_NAME[stored], dtypes.BY_NAME[wanted]
+def test_scalars_are_cast_without_a_word(stored: str, expected_values: str) -> None:
+    one, other = dtypes.BY_NAME[stored], dtypes.BY_NAME[expected_values]
     if casting.castable(one.number, other.number):
         for value in (0, 1):
             made = casting.cast(np.array(value, one.numpy), other.number)
@@ -351,7 +352,7 @@ def test_scalars_are_cast_without_a_word(stored: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stored", "wanted"),
+    ("stored", "expected_values"),
     [
         ("float32", "float8e8m0"),
         ("string", "float32"),
@@ -359,22 +360,24 @@ def test_scalars_are_cast_without_a_word(stored: str, wanted: str) -> None:
         ("complex64", "int8"),
     ],
 )
-def test_some_types_are_never_cast(stored: str, wanted: str) -> None:
-    assert not casting.castable(dtypes.BY_NAME[stored].number, dtypes.BY_NAME[wanted].number)
-    assert not casting.castable(0, dtypes.BY_NAME[wanted].number)
+def test_some_types_are_never_cast(stored: str, expected_values: str) -> None:
+    assert not casting.castable(
+        dtypes.BY_NAME[stored].number, dtypes.BY_NAME[expected_values].number
+    )
+    assert not casting.castable(0, dtypes.BY_NAME[expected_values].number)
 
 
-@pytest.mark.parametrize(("stored", "wanted"), [([1.5], np.int32), ([2], np.bool_)])
-def test_a_cast_never_goes_downwards(stored: Any, wanted: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stored", "expected_values"), [([1.5], np.int32), ([2], np.bool_)])
+def test_a_cast_never_goes_downwards(stored: Any, expected_values: Any, tmp_path: Path) -> None:
     prefix = saved(tmp_path, v=stored)
-    tf.Variable(np.zeros(1, wanted), name="v")
+    tf.Variable(np.zeros(1, expected_values), name="v")
     with pytest.raises(tf.errors.InvalidArgumentError, match="v: the variable has dtype") as error:
         tf.train.Saver().restore(started(), prefix, cast=True)
     assert "cast=True" not in str(error.value)
 
 
 @BOTH
-def test_another_shape_of_as_many_elements_is_taken_when_asked_for(
+def test_another_shape_of_as_many_elements_is_taken_when_requested(
     target: str, tmp_path: Path
 ) -> None:
     prefix = saved(tmp_path, v=[1.0, 2.0], w=3.0)
@@ -394,7 +397,7 @@ def test_another_shape_of_as_many_elements_is_taken_when_asked_for(
 # ---- messages ----
 
 
-def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(tmp_path: Path) -> None:
     prefix = saved(tmp_path, weights=[1.0], v=[1.0, 2.0], step=np.int64(3), more=[1.0])
     made = zeros("weight", "v", "step", "far_away")
     session = started()
@@ -405,7 +408,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     assert text.startswith(
         "Restoring from checkpoint failed. This is most likely due to a Variable"
     )
-    for said in [
+    for announced in [
         "Key weight not found in checkpoint (it has weights)",
         "Key far_away not found in checkpoint",
         "step: the variable has dtype float32, the checkpoint int64",
@@ -419,13 +422,13 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         "reshape=True accepts another shape of as many elements",
         "ignore=['step', ...] leaves variables as they are",
     ]:
-        assert re.search(line(said), text), (said, text)
+        assert re.search(line(announced), text), (announced, text)
     for one, other in zip(session.run(made), before, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(
-    ("stored", "wanted", "said"),
+    ("stored", "expected_values", "announced"),
     [
         (["model__a__w", "model__b"], ["a/w", "b"], "assignment_map={'model/': '/'} finds 2 of"),
         (["a__w", "b"], ["net/a/w", "net/b"], "assignment_map={'/': 'net/'} finds 2 of the 2"),
@@ -434,18 +437,18 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_scope_that_was_meant_is_named_and_helps(
-    stored: list[str], wanted: list[str], said: str, tmp_path: Path
+    stored: list[str], expected_values: list[str], announced: str, tmp_path: Path
 ) -> None:
     prefix = saved(tmp_path, **{name: [1.0] for name in stored})
-    made = zeros(*wanted)
+    made = zeros(*expected_values)
     with pytest.raises(tf.errors.NotFoundError) as error:
         tf.train.Saver().restore(session := started(), prefix)
-    assert said in str(error.value)
+    assert announced in str(error.value)
     found = re.search(r"assignment_map=(\{.*\}) finds", str(error.value))
     assert found is not None
     old, new = re.findall("'([^']*)'", found[1])
     tf.train.Saver().restore(session, prefix, assignment_map={old: new})
-    assert np.array(session.run(made)).tolist() == [[1]] * len(wanted)
+    assert np.array(session.run(made)).tolist() == [[1]] * len(expected_values)
 
 
 def test_the_scope_that_finds_most_is_named(tmp_path: Path) -> None:
@@ -540,7 +543,7 @@ def test_many_values_are_assigned_together_or_not_at_all(target: str) -> None:
     session = started(target)
     session.run(noise)
     (name,) = session.state.generators()
-    places = session.state.generators()
+    positions = session.state.generators()
     for values, kind in [
         ({"v": np.float32([1]), "w": np.float32([1, 2])}, tf.errors.InvalidArgumentError),
         ({"v": np.float32([1]), "w": np.float64([1])}, tf.errors.InvalidArgumentError),
@@ -549,7 +552,7 @@ def test_many_values_are_assigned_together_or_not_at_all(target: str) -> None:
         with pytest.raises(kind):
             session.state.assign(values, {name: (1, 2)})
         assert session.run(v).tolist() == [0] and session.run(w).tolist() == [0]
-        assert session.state.generators() == places
+        assert session.state.generators() == positions
     session.state.assign(
         {"v": np.float32([1]), "w": np.float32([2])}, {name: (1, 2), "new": (3, 4)}
     )
@@ -593,7 +596,7 @@ def test_damage_is_found_before_a_number_of_it_is_used(target: str, tmp_path: Pa
     session = started(target)
     saver = tf.train.Saver()
     saver.restore(session, prefix, verify="lazy")
-    said = f"the checksum of variable 'w' in checkpoint '{prefix}' does not match"
+    announced = f"the checksum of variable 'w' in checkpoint '{prefix}' does not match"
     uses: list[Callable[[], Any]] = [
         lambda: session.run(later),
         lambda: session.run(change),
@@ -602,7 +605,7 @@ def test_damage_is_found_before_a_number_of_it_is_used(target: str, tmp_path: Pa
         lambda: saver.save(session, str(tmp_path / "other")),
     ]
     for use in uses:
-        with pytest.raises(tf.errors.DataLossError, match=re.escape(said)):
+        with pytest.raises(tf.errors.DataLossError, match=re.escape(announced)):
             use()
         assert session.run(v).tolist() == values["v"].tolist()
     assert not list(tmp_path.glob("other*"))
@@ -774,7 +777,7 @@ def test_a_save_that_comes_in_between_is_restored(
     assert session.run(v).tolist() == [5] and len(calls) == 2
 
 
-def test_iterators_of_other_pipelines_are_told(tmp_path: Path) -> None:
+def test_iterators_of_other_pipelines_are_reported(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         (v,) = zeros("v")
         number = tf.data.Dataset.range(9).make_one_shot_iterator().get_next()
@@ -783,9 +786,9 @@ def test_iterators_of_other_pipelines_are_told(tmp_path: Path) -> None:
     zeros("v")
     number = tf.data.Dataset.range(9).map(lambda n: n + 1).make_one_shot_iterator().get_next()
     session = started()
-    with pytest.warns(UserWarning, match="the iterators OneShotIterator are not where") as told:
+    with pytest.warns(UserWarning, match="the iterators OneShotIterator are not where") as reported:
         tf.train.Saver().restore(session, prefix)
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
     assert session.run(number) == 1
 
 

@@ -73,8 +73,8 @@ WRONG: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("how", WRONG)
 def test_what_cannot_be_saved_is_refused_with_words(how: str) -> None:
-    made, kind, said = WRONG[how]
-    with pytest.raises(kind, match=said):
+    made, kind, announced = WRONG[how]
+    with pytest.raises(kind, match=announced):
         tf.train.Saver(made(*variables()))
 
 
@@ -110,7 +110,7 @@ def test_variables_made_later_are_not_the_savers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "said"),
+    ("options", "kind", "announced"),
     [
         ({"var_list": [], "defer_build": True}, ValueError,
          "^If `var_list` is provided then build cannot be deferred. Either set defer_build=False "
@@ -128,10 +128,10 @@ def test_variables_made_later_are_not_the_savers(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_arguments_that_cannot_be_are_refused(
-    options: dict[str, Any], kind: type[Exception], said: str
+    options: dict[str, Any], kind: type[Exception], announced: str
 ) -> None:
     variables()
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=announced):
         tf.train.Saver(**options)
 
 
@@ -176,8 +176,8 @@ def test_a_deferred_build(tmp_path: Path) -> None:
     late = tf.train.Saver(defer_build=True)
     v, _ = variables()
     session, path = started(), str(tmp_path / "m")
-    said = r"^`build\(\)` should be called before save if defer_build==True$"
-    with pytest.raises(RuntimeError, match=said):
+    announced = r"^`build\(\)` should be called before save if defer_build==True$"
+    with pytest.raises(RuntimeError, match=announced):
         late.save(session, path)
     with pytest.raises(RuntimeError, match=r"`build\(\)` should be called before restore"):
         late.restore(session, path)
@@ -190,7 +190,7 @@ def test_a_deferred_build(tmp_path: Path) -> None:
 
 
 @BOTH
-def test_nothing_to_save_is_allowed_when_asked_for(target: str, tmp_path: Path) -> None:
+def test_nothing_to_save_is_allowed_when_requested(target: str, tmp_path: Path) -> None:
     saver, session = tf.train.Saver(allow_empty=True), tf.Session(target)
     assert saver.save(session, str(tmp_path / "m")) is None
     assert names(tmp_path) == ["m.meta"]
@@ -256,7 +256,7 @@ def test_a_prefix_is_text_bytes_or_a_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "options", "kind", "said"),
+    ("path", "options", "kind", "announced"),
     [
         ("m", {"latest_filename": "a/b"}, ValueError,
          "^'latest_filename' must not contain path components$"),
@@ -270,11 +270,11 @@ def test_a_prefix_is_text_bytes_or_a_path(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_paths_that_cannot_be_are_refused(
-    path: str, options: dict[str, Any], kind: type[Exception], said: str, tmp_path: Path
+    path: str, options: dict[str, Any], kind: type[Exception], announced: str, tmp_path: Path
 ) -> None:
     variables()
     (tmp_path / "file").touch()
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=announced):
         tf.train.Saver().save(started(), f"{tmp_path}/{path}", **options)
     assert names(tmp_path) == ["file"]
 
@@ -442,14 +442,14 @@ def test_restore_says_what_is_wrong_with_the_path(target: str, tmp_path: Path) -
     prefix = saver.save(session, str(tmp_path / "m"))
     with pytest.raises(ValueError, match="^Can't load save_path when it is None.$"):
         saver.restore(session, None)
-    for path, said in [
+    for path, announced in [
         (tmp_path / "zz", "^The passed save_path is not a valid checkpoint: .*zz"),
         ("", "^The passed save_path is not a valid checkpoint: "),
         (tmp_path, "tf.train.latest_checkpoint gives the newest"),
         (prefix + ".index", "give the path without '.index'"),
         (prefix + ".meta", "it is a model of graphio's, not a checkpoint"),
     ]:
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=announced):
             saver.restore(session, path)
 
 
@@ -477,7 +477,7 @@ def test_a_variable_of_no_known_shape_takes_any(target: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "announced"),
     [
         (lambda index, data: data.write_bytes(data.read_bytes()[:-1]), "bytes, its index says"),
         (lambda index, data: data.unlink(), "a data file is missing"),
@@ -487,14 +487,14 @@ def test_a_variable_of_no_known_shape_takes_any(target: str, tmp_path: Path) -> 
     ids=["short data", "no data", "another index", "a short index"],
 )
 def test_damage_is_data_loss(
-    damage: Callable[[Path, Path], Any], said: str, tmp_path: Path
+    damage: Callable[[Path, Path], Any], announced: str, tmp_path: Path
 ) -> None:
     variables()
     saver, session = tf.train.Saver(), started()
     prefix = saver.save(session, str(tmp_path / "m"))
     (data,) = tmp_path.glob("*.safetensors")
     damage(tmp_path / "m.index", data)
-    with pytest.raises(tf.errors.DataLossError, match=said):
+    with pytest.raises(tf.errors.DataLossError, match=announced):
         saver.restore(session, prefix)
 
 
@@ -554,12 +554,12 @@ def test_operators_refuse_what_does_not_fit_and_assign_nothing(target: str, tmp_
     session.run(v.assign([7, 7]))
     with pytest.raises(tf.errors.NotFoundError) as error:
         session.run(made.restore_op_name, {made.filename_tensor_name: prefix})
-    for said in (
+    for announced in (
         "Key x not found in checkpoint",
         "w: the variable has dtype",
         "w: Assign requires",
     ):
-        assert said in str(error.value)
+        assert announced in str(error.value)
     assert session.run(v).tolist() == [7, 7]
 
 
@@ -647,11 +647,11 @@ def test_the_operators_of_a_saver_use_the_filename_given(as_tensor: bool, tmp_pa
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(3.0, name="v")
         saver = tf.train.Saver([v], filename=tf.constant(path) if as_tensor else path)
-        told = saver.saver_def
+        reported = saver.saver_def
         session.run(v.initializer)
-        assert session.run(told.filename_tensor_name) == session.run(told.save_tensor_name)
+        assert session.run(reported.filename_tensor_name) == session.run(reported.save_tensor_name)
         session.run(v.assign(4.0))
-        session.run(told.restore_op_name)
+        session.run(reported.restore_op_name)
         assert session.run(v) == 3
     assert tf.train.load_variable(path, "v") == 3
 
@@ -707,10 +707,10 @@ def test_whether_a_variable_of_another_graph_has_a_value(target: str) -> None:
     with tf.Graph().as_default() as graph:
         v = tf.Variable(1.0, name="v")
         session = tf.Session(target)
-    asked = tf.is_variable_initialized(graph.get_tensor_by_name("v:0"))
-    before = session.run(asked)
+    requested = tf.is_variable_initialized(graph.get_tensor_by_name("v:0"))
+    before = session.run(requested)
     session.run(v.initializer)
-    assert not before and session.run(asked)
+    assert not before and session.run(requested)
 
 
 def test_a_state_file_that_names_nothing_is_an_error_to_read_and_no_end(tmp_path: Path) -> None:
@@ -722,13 +722,13 @@ def test_a_state_file_that_names_nothing_is_an_error_to_read_and_no_end(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("folder", "path", "told"),
+    ("folder", "path", "reported"),
     [("d", "d/m", "m"), ("d", "e/m", "../e/m"), ("/d", "/d/m", "/d/m"), ("/d", "m", "m")],
 )
-def test_absolute_paths_stay_in_a_generated_state(folder: str, path: str, told: str) -> None:
+def test_absolute_paths_stay_in_a_generated_state(folder: str, path: str, reported: str) -> None:
     kept = ["m-0"]
     state = tf.train.generate_checkpoint_state_proto(folder, path, kept)
-    assert state.model_checkpoint_path == told == state.all_model_checkpoint_paths[-1]
+    assert state.model_checkpoint_path == reported == state.all_model_checkpoint_paths[-1]
     assert kept == ["m-0", path]
 
 

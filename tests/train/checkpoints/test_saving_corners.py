@@ -75,7 +75,7 @@ def test_a_folder_that_another_process_makes_meanwhile_is_there(tmp_path: Path) 
         files.make_folder(Second("file"), str(tmp_path / "b"))
 
 
-def test_a_file_that_became_shorter_is_told_with_the_place(tmp_path: Path) -> None:
+def test_a_file_that_became_shorter_is_reported_with_the_position(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"12345678")
     with files.OpenFile(str(tmp_path / "f")) as file:
         os.truncate(tmp_path / "f", 5)
@@ -83,7 +83,7 @@ def test_a_file_that_became_shorter_is_told_with_the_place(tmp_path: Path) -> No
             file.read_into(2, memoryview(bytearray(6)))
 
 
-def test_a_system_without_reads_at_a_place_reads_the_same(
+def test_a_system_without_reads_at_a_position_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_checkpoint(tmp_path / "m", W)
@@ -120,7 +120,7 @@ def test_a_prefix_without_a_folder_is_of_the_present_one(
     assert read_checkpoint(tmp_path / "m").variables["w"].tolist() == [1, 2, 3]
 
 
-def test_a_url_that_pathlib_has_broken_is_told() -> None:
+def test_a_url_that_pathlib_has_broken_is_reported() -> None:
     with pytest.raises(errors.InvalidArgumentError, match="before pathlib took a slash"):
         stores.plain(pathlib.PurePosixPath("s3://bucket/run"))
 
@@ -227,7 +227,7 @@ def test_an_interrupt_before_the_thread_began_leaves_nothing_to_wait_for(
     assert done == [2]
 
 
-def test_an_error_of_a_job_is_told_with_what_it_was_and_once(
+def test_an_error_of_a_job_is_reported_with_what_it_was_and_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails() -> None:
@@ -240,10 +240,10 @@ def test_an_error_of_a_job_is_told_with_what_it_was_and_once(
     one.wait()
     one.start("the save of 'n'", fails)
     one.join()
-    with pytest.warns(RuntimeWarning, match="the save of 'n'") as told:
+    with pytest.warns(RuntimeWarning, match="the save of 'n'") as reported:
         background._tell_the_unseen()
         background._tell_the_unseen()
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_close_while_a_save_goes_on_keeps_its_snapshot(
@@ -360,7 +360,7 @@ def test_a_hook_saves_with_an_object_that_cannot_wait(tmp_path: Path) -> None:
     assert own.saved == [0]
 
 
-def test_a_damaged_file_of_another_framework_is_told_as_it_is(tmp_path: Path) -> None:
+def test_a_damaged_file_of_another_framework_is_reported_as_it_is(tmp_path: Path) -> None:
     w = tf.Variable([1.0, 2.0], name="w")
     session = started()
     path = tmp_path / "w.safetensors"

@@ -66,10 +66,10 @@ def test_where_there_are_no_locks_and_the_age_lies_a_save_is_refused_and_nothing
     for calls, more in itertools.product(range(1, 30, 4), (3, 11, None)):
         save(emptied(tmp_path), 1)
         play = Play(tasks, [("one", calls), ("other", more)])
-        told = play.refused()
-        refused += len(told)
+        reported = play.refused()
+        refused += len(reported)
         causes = ("was killed", "cannot write", "was removed before the save was committed")
-        assert all(any(cause in text for cause in causes) for text in told)
+        assert all(any(cause in text for cause in causes) for text in reported)
         saved = {actor.result for actor in play.actors.values()} - {None}
         assert saved and found(tmp_path) in saved
     assert refused
@@ -139,7 +139,7 @@ def test_an_interrupt_in_the_commit_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_list_whose_temporary_file_was_removed_is_written_again(tmp_path: Path) -> None:
-    from graphio.train.checkpoints.checkpoint_state import write_state
+    from graphio.train.checkpoints.checkpoint_state import as_state, write_state
 
     class Swept(Recorder):
         def rename(self, old: str, new: str) -> None:
@@ -148,7 +148,7 @@ def test_a_list_whose_temporary_file_was_removed_is_written_again(tmp_path: Path
             super().rename(old, new)
 
     layer = Swept()
-    write_state(str(tmp_path), str(tmp_path / "m"), layer=layer)
+    write_state(str(tmp_path), as_state(str(tmp_path / "m"), None, None, None), layer=layer)
     assert (tmp_path / "checkpoint").exists()
     assert [done.kind for done in layer.operations].count("create") == 2
 

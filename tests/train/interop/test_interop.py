@@ -79,7 +79,7 @@ def test_dtypes_of_torch_are_ours() -> None:
 
 
 @pytest.mark.parametrize("file", ["torch_tiny.pt", "tf_sharded", "tf_sharded.expected.npz"])
-def test_a_name_that_is_not_there_is_told(file: str) -> None:
+def test_a_name_that_is_not_there_is_reported(file: str) -> None:
     with pytest.raises(errors.NotFoundError, match="Key nothing not found in .* '.*golden"):
         tf.train.load_values(FOREIGN / file)["nothing"]
 
@@ -129,7 +129,7 @@ def test_a_file_of_the_safetensors_package_is_read(tmp_path: Path) -> None:
         assert_same(values[name], value)
 
 
-def test_a_dtype_that_graphio_has_not_is_refused_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_dtype_that_graphio_has_not_is_refused_when_it_is_requested(tmp_path: Path) -> None:
     header = json.dumps(
         {
             "six": {"dtype": "F6_E2M3", "shape": [4], "data_offsets": [0, 3]},
@@ -213,7 +213,9 @@ def test_a_npy_file_is_one_value_of_its_name(tmp_path: Path) -> None:
     assert {name: array.tolist() for name, array in values.items()} == {"weights": [[0, 2], [1, 3]]}
 
 
-def test_pickled_objects_in_an_archive_are_refused_when_they_are_asked_for(tmp_path: Path) -> None:
+def test_pickled_objects_in_an_archive_are_refused_when_they_are_requested(
+    tmp_path: Path,
+) -> None:
     np.savez(tmp_path / "a.npz", o=np.array([{}, 1], object), x=np.float32([1]))
     values = tf.train.load_values(tmp_path / "a.npz")
     assert values["x"].tolist() == [1]

@@ -77,7 +77,7 @@ def test_a_numpy_header_that_is_cut_off_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["|S0", "<U0"])
-def test_endless_texts_of_no_bytes_are_refused(kind: str, tmp_path: Path) -> None:
+def test_endless_strings_of_no_bytes_are_refused(kind: str, tmp_path: Path) -> None:
     for count in (3, 1 << 40):
         head = io.BytesIO()
         header = {"descr": kind, "fortran_order": False, "shape": (count,)}

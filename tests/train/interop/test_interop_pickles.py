@@ -104,7 +104,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "a mark as a value": (P + b"(\x85.", "a value is missing"),
     "a remembered mark": (P + b"(q\0.", "no value to remember"),
     "a frame beyond the end": (P + b"\x95\xff\0\0\0\0\0\0\0N.", "a frame is cut off"),
-    "text that is no UTF-8": (P + b"\x8c\1\xff.", "not UTF-8"),
+    "text other than UTF-8": (P + b"\x8c\1\xff.", "not UTF-8"),
     "an odd number of items": (P + b"}(Nu.", "a key has no value"),
     "an append to a string": (P + text("x") + b"Na.", "has no list to work on"),
     "an unended name": (P + b"ctorch", "a name is cut off"),

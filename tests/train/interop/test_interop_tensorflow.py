@@ -96,13 +96,13 @@ def test_a_bundle_that_says_impossible_things_is_refused(
         everything(path)
 
 
-def parts(*places: tuple[int, int], dims: tuple[int, ...] = (4,)) -> Rows:
+def parts(*positions: tuple[int, int], dims: tuple[int, ...] = (4,)) -> Rows:
     """A partitioned variable "p" with parts at (start, length); its bytes follow the others'."""
-    whole = tuple(field(1, field(1, s) + field(2, n)) for s, n in places)
+    whole = tuple(field(1, field(1, s) + field(2, n)) for s, n in positions)
     rows, at = {}, 0
-    for place in places:
-        size = 4 * max(place[1], 0)
-        rows[table.slice_key("p", [place])] = entry(1, place[1:], at, X[at : at + size])
+    for position in positions:
+        size = 4 * max(position[1], 0)
+        rows[table.slice_key("p", [position])] = entry(1, position[1:], at, X[at : at + size])
         at += size
     return [*sorted(rows.items()), (b"p", entry(1, dims, 0, b"", slices=whole))]
 
@@ -163,7 +163,7 @@ def test_a_table_whose_blocks_are_elsewhere_is_refused(
         open_source(tmp_path / "m")
 
 
-def texts(*values: bytes, big: bool = False, tail: bytes = b"") -> tuple[bytes, bytes]:
+def strings(*values: bytes, big: bool = False, tail: bytes = b"") -> tuple[bytes, bytes]:
     """The bytes of a string tensor and its entry "x"; their checksums are right."""
     order = ">" if big else "<"
     sizes = b"".join(struct.pack(order + "I", len(value)) for value in values)
@@ -175,14 +175,14 @@ def texts(*values: bytes, big: bool = False, tail: bytes = b"") -> tuple[bytes, 
 
 
 @pytest.mark.parametrize("big", [False, True])
-def test_texts_of_either_byte_order_are_read(big: bool, tmp_path: Path) -> None:
-    data, made = texts(b"one", b"", b"\0\xff", big=big)
+def test_strings_of_either_byte_order_are_read(big: bool, tmp_path: Path) -> None:
+    data, made = strings(b"one", b"", b"\0\xff", big=big)
     path = bundle(tmp_path, [(b"x", made)], data, b"\x08\1\x10\1" if big else b"\x08\1")
     assert open_source(path).array("x").tolist() == [b"one", b"", b"\0\xff"]
 
 
-def test_texts_that_do_not_fill_their_bytes_are_refused(tmp_path: Path) -> None:
-    data, made = texts(b"one", b"two", tail=b"!")
+def test_strings_that_do_not_fill_their_bytes_are_refused(tmp_path: Path) -> None:
+    data, made = strings(b"one", b"two", tail=b"!")
     path = bundle(tmp_path, [(b"x", made)], data)
     with pytest.raises(errors.DataLossError, match="do not add up to its bytes"):
         open_source(path).array("x")

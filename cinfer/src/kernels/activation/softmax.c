@@ -35,11 +35,11 @@ enum { NN_COLUMNS = 16 }; /* of float32 that are turned into rows at a time */
 
 static ci_status softmax_prepare(ci_kernel *k, bool logarithm) {
   const ci_value *x = k->in[0];
-  int64_t axis_wanted;
+  int64_t axis_requested;
   int axis = 0;
   CI_TRY(softmax_float_type(k));
-  CI_TRY(ci_k_attr_i(k, "axis", -1, &axis_wanted));
-  CI_TRY(ci_k_axis(k, axis_wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &axis_requested));
+  CI_TRY(ci_k_axis(k, axis_requested, x->rank, &axis));
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   softmax_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);

@@ -10,14 +10,14 @@ typedef struct det_plan {
 
 ci_status ci_prepare_det(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  char text[128];
+  char str[128];
   if (x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                      ci_dtype_name(x->dtype));
   }
   if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
-                     ci_value_describe(x, text, sizeof text));
+                     ci_value_describe(x, str, sizeof str));
   }
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank - 2, x->dims));
   det_plan *p = ci_k_private(k, sizeof *p);

@@ -8,7 +8,7 @@
 #include "../../simd/isa.h"
 #include "../shape/copy.h"
 #include "../arithmetic/elementwise.h"
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #include "../reduction/reduce.h"
 #if CI_HAS(algebra)
 
@@ -35,12 +35,12 @@ typedef struct es_view { /* a tensor as [outer, rows, columns], perhaps of a cop
   ptrdiff_t step[3];
 } es_view;
 
-enum { ES_SUM, ES_PRODUCT, ES_MULTIPLY };
+enum { ES_SUM, ES_GEMM, ES_MULTIPLY };
 typedef struct es_step {
   int kind;
   es_view a, b;           /* a sum has a alone: rows x columns, the columns summed */
   int64_t batches, m;
-  ci_matmul product;      /* n and k, too */
+  ci_matmul gemm;      /* n and k, too */
   size_t y, partial;      /* in scratch; y SIZE_MAX: the output */
   int64_t blocks, grain;  /* ES_ROWS rows a block, in each batch; blocks a part */
 } es_step;
@@ -54,7 +54,7 @@ typedef struct es_plan {
   ci_copy last;      /* from the final result to the output */
   size_t last_from;  /* in scratch, SIZE_MAX: it is there already */
   int last_input;    /* or the input it is copied from */
-  size_t turned;     /* where narrow integers wait to be cast */
+  size_t transposed;     /* where narrow integers wait to be cast */
   size_t scratch;
   int steps;
   es_step step[];
@@ -70,14 +70,14 @@ typedef struct es_term { /* as written: ES_LETTERS stands for the ellipsis */
 static int es_letter(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1; }
 
 /* One term, up to the comma, the "->" or the end; *at is moved past it. */
-static ci_status es_read_term(ci_kernel *k, ci_span text, size_t *at, es_term *term) {
+static ci_status es_read_term(ci_kernel *k, ci_span str, size_t *at, es_term *term) {
   bool dots = false;
   term->count = 0;
-  for (; *at < text.length && text.data[*at] != ',' && text.data[*at] != '-'; (*at)++) {
-    const char c = text.data[*at];
+  for (; *at < str.length && str.data[*at] != ',' && str.data[*at] != '-'; (*at)++) {
+    const char c = str.data[*at];
     int label = es_letter(c);
     if (c == ' ') continue;
-    if (c == '.' && !dots && text.length - *at >= 3 && memcmp(text.data + *at, "...", 3) == 0) {
+    if (c == '.' && !dots && str.length - *at >= 3 && memcmp(str.data + *at, "...", 3) == 0) {
       dots = true;
       label = ES_LETTERS;
       *at += 2;
@@ -94,8 +94,8 @@ static ci_status es_read_term(ci_kernel *k, ci_span text, size_t *at, es_term *t
   return CI_OK;
 }
 
-static bool es_arrow(ci_span text, size_t at) {
-  return text.length - at >= 2 && text.data[at] == '-' && text.data[at + 1] == '>';
+static bool es_arrow(ci_span str, size_t at) {
+  return str.length - at >= 2 && str.data[at] == '-' && str.data[at + 1] == '>';
 }
 
 /* The labels of an input's axes; `wide` is the largest ellipsis of all, whose last axes others share. */
@@ -106,9 +106,9 @@ static ci_status es_bind(ci_kernel *k, int i, const es_term *term, int wide, uin
     if (term->label[t] == ES_LETTERS) extra = rank - (term->count - 1);
   }
   if (extra < 0 ? rank != term->count : rank < term->count - 1) {
-    char text[128];
+    char str[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "term %d of the equation names %d axes, input %d is %s", i,
-                     term->count - (extra >= 0), i, ci_value_describe(k->in[i], text, sizeof text));
+                     term->count - (extra >= 0), i, ci_value_describe(k->in[i], str, sizeof str));
   }
   *dots = extra < 0 ? 0 : extra;
   for (int t = 0; t < term->count; t++) {
@@ -157,12 +157,12 @@ static void es_implicit(const es_term *terms, int count, es_term *out) {
 }
 
 static ci_status es_parse(ci_kernel *k, es_term *terms, es_term *out) {
-  ci_span text;
+  ci_span str;
   size_t at = 0;
-  CI_TRY(ci_k_attr_s(k, "equation", "", &text));
+  CI_TRY(ci_k_attr_s(k, "equation", "", &str));
   for (int i = 0;; i++) {
-    CI_TRY(es_read_term(k, text, &at, &terms[i]));
-    const bool more = at < text.length && text.data[at] == ',';
+    CI_TRY(es_read_term(k, str, &at, &terms[i]));
+    const bool more = at < str.length && str.data[at] == ',';
     if (more ? i + 1 >= k->n_in : i + 1 != k->n_in) {
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation has %s terms than the %d inputs", more ? "more" : "fewer",
                        k->n_in);
@@ -170,14 +170,14 @@ static ci_status es_parse(ci_kernel *k, es_term *terms, es_term *out) {
     if (!more) break;
     at++;
   }
-  if (at >= text.length) {
+  if (at >= str.length) {
     es_implicit(terms, k->n_in, out);
     return CI_OK;
   }
-  if (!es_arrow(text, at)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation has a '-' without '>'");
+  if (!es_arrow(str, at)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation has a '-' without '>'");
   at += 2;
-  CI_TRY(es_read_term(k, text, &at, out));
-  if (at < text.length) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation goes on after its output term");
+  CI_TRY(es_read_term(k, str, &at, out));
+  if (at < str.length) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the equation goes on after its output term");
   return CI_OK;
 }
 
@@ -252,13 +252,13 @@ static void es_dense(const es_plan *p, es_tensor *t) {
 
 /* The stride of a list of labels as one axis; false where they are not one axis in this tensor. */
 static bool es_merged(const es_plan *p, const es_tensor *t, const es_list *list, ptrdiff_t *step) {
-  ptrdiff_t wanted = 0;
+  ptrdiff_t requested = 0;
   *step = 1; /* of one index: any */
   for (int i = list->count - 1; i >= 0; i--) {
     const ptrdiff_t stride = es_stride(t, list->label[i]);
     if (i == list->count - 1) *step = stride;
-    else if (stride != wanted) return false;
-    wanted = stride * (ptrdiff_t)p->size[list->label[i]];
+    else if (stride != requested) return false;
+    requested = stride * (ptrdiff_t)p->size[list->label[i]];
   }
   return true;
 }
@@ -307,10 +307,10 @@ static ci_status es_add_sum(ci_kernel *k, es_plan *p, es_tensor *t, const es_lis
   es_look(p, &s->a, t, lists);
   if (s->a.copied || s->a.step[2] != 1) CI_TRY(es_copied(k, p, &s->a, lists));
   s->m = es_count(p, &kept);
-  s->product.k = es_count(p, &summed);
-  s->grain = ES_PART_WORK / s->product.k + 1;
+  s->gemm.k = es_count(p, &summed);
+  s->grain = ES_PART_WORK / s->gemm.k + 1;
   s->partial = p->scratch;
-  p->scratch += ci_round_up((size_t)ci_sum_partials(s->product.k) * p->item, 64);
+  p->scratch += ci_round_up((size_t)ci_sum_partials(s->gemm.k) * p->item, 64);
   CI_TRY(es_area(k, p, result, 1, &s->y));
   *t = (es_tensor){.input = -1, .at = s->y, .axes = kept};
   es_dense(p, t);
@@ -320,24 +320,23 @@ static ci_status es_add_sum(ci_kernel *k, es_plan *p, es_tensor *t, const es_lis
 static ci_status es_views(ci_kernel *k, es_plan *p, es_step *s, const es_tensor *a, const es_tensor *b,
                           const es_list group[4]) {
   const es_list *const left[3] = {&group[0], &group[1], &group[3]};
-  const bool dots = s->product.dots;
+  const bool dots = s->gemm.dots;
   const es_list *const right[3] = {&group[0], dots ? &group[2] : &group[3], dots ? &group[3] : &group[2]};
   es_look(p, &s->a, a, left);
   es_look(p, &s->b, b, right);
   const ptrdiff_t b_row = s->b.step[dots ? 2 : 1], b_col = s->b.step[dots ? 1 : 2];
-  const bool dense = s->kind == ES_PRODUCT;
-  if (s->a.copied ||
-      (dense ? ci_matmul_a_bytes(&s->product, s->m, s->a.step[1], s->a.step[2]) > 0 : s->a.step[0] != 1)) {
+  const bool dense = s->kind == ES_GEMM;
+  if (s->a.copied || (dense ? ci_matmul_a_bytes(&s->gemm, s->m, s->a.step[1], s->a.step[2]) > 0 : s->a.step[0] != 1)) {
     CI_TRY(es_copied(k, p, &s->a, left));
   }
-  if (s->b.copied || (dense ? ci_matmul_b_bytes(&s->product, b_row, b_col) > 0 : s->b.step[0] != 1)) {
+  if (s->b.copied || (dense ? ci_matmul_b_bytes(&s->gemm, b_row, b_col) > 0 : s->b.step[0] != 1)) {
     CI_TRY(es_copied(k, p, &s->b, right));
   }
   return CI_OK;
 }
 
 /* Multiplies *a by b and sums over the labels that are not needed; the result is in *a. */
-static ci_status es_add_product(ci_kernel *k, es_plan *p, es_tensor *a, const es_tensor *b, const bool *needed) {
+static ci_status es_add_gemm(ci_kernel *k, es_plan *p, es_tensor *a, const es_tensor *b, const bool *needed) {
   es_list group[4] = {{0}}; /* batches, rows, columns, depth */
   es_tensor y = {.input = -1};
   for (int i = 0; i < a->axes.count; i++) {
@@ -361,8 +360,8 @@ static ci_status es_add_product(ci_kernel *k, es_plan *p, es_tensor *a, const es
   s->batches = es_count(p, &group[0]);
   s->m = es_count(p, &group[1]);
   const int64_t n = es_count(p, &group[2]), depth = es_count(p, &group[3]);
-  ci_matmul_rule(&s->product, p->dtype, n, depth);
-  s->kind = group[1].count + group[2].count + group[3].count == 0 ? ES_MULTIPLY : ES_PRODUCT;
+  ci_matmul_rule(&s->gemm, p->dtype, n, depth);
+  s->kind = group[1].count + group[2].count + group[3].count == 0 ? ES_MULTIPLY : ES_GEMM;
   const int64_t rows = s->m < ES_ROWS ? s->m : ES_ROWS;
   s->blocks = (s->m + ES_ROWS - 1) / ES_ROWS;
   s->grain = s->kind == ES_MULTIPLY ? ES_PART_WORK : ES_PART_WORK / depth / n / rows + 1;
@@ -390,7 +389,7 @@ static ci_status es_finish(ci_kernel *k, es_plan *p, const es_tensor *t, const e
     p->step[p->steps - 1].y = SIZE_MAX;
   }
   const es_list *const lists[1] = {out};
-  return p->narrow == NULL ? CI_OK : es_area(k, p, lists, 1, &p->turned);
+  return p->narrow == NULL ? CI_OK : es_area(k, p, lists, 1, &p->transposed);
 }
 
 /* Where in scratch input i has its wider integers; after the last: their end. */
@@ -438,7 +437,7 @@ static ci_status es_plan_steps(ci_kernel *k, es_plan *p, const es_term *terms, i
       continue;
     }
     CI_TRY(es_add_sum(k, p, &total, &next.axes, needed));
-    CI_TRY(es_add_product(k, p, &total, &next, needed));
+    CI_TRY(es_add_gemm(k, p, &total, &next, needed));
   }
   return es_finish(k, p, &total, out);
 }
@@ -522,9 +521,9 @@ static void es_sum_part(void *argument, int64_t begin, int64_t end, int thread) 
     const char *x = job->a + (size_t)(i * s->a.step[1]) * p->item;
     char *y = job->y + (size_t)i * p->item;
     if (p->dtype == CI_FLOAT || p->dtype == CI_DOUBLE) {
-      ci_sum_row(job->k->isa->math, p->dtype, y, x, s->product.k, (char *)job->k->scratch + s->partial);
+      ci_sum_row(job->k->isa->math, p->dtype, y, x, s->gemm.k, (char *)job->k->scratch + s->partial);
     } else {
-      ci_reduce_typed_find(CI_REDUCE_SUM, p->dtype)->row(y, x, s->product.k);
+      ci_reduce_typed_find(CI_REDUCE_SUM, p->dtype)->row(y, x, s->gemm.k);
     }
   }
 }
@@ -541,23 +540,23 @@ static void es_multiply_part(void *argument, int64_t begin, int64_t end, int thr
   }
 }
 
-static void es_product_part(void *argument, int64_t begin, int64_t end, int thread) {
+static void es_gemm_part(void *argument, int64_t begin, int64_t end, int thread) {
   const es_job *job = argument;
   const es_step *s = job->s;
   const size_t item = job->p->item;
-  const bool dots = s->product.dots;
+  const bool dots = s->gemm.dots;
   (void)thread;
   for (int64_t i = begin; i < end; i++) {
     const int64_t batch = i / s->blocks, row = i % s->blocks * ES_ROWS;
     const ci_matmul_part part = {
         .a = {job->a + (size_t)(batch * s->a.step[0] + row * s->a.step[1]) * item, s->a.step[1], s->a.step[2]},
         .b = {job->b + (size_t)(batch * s->b.step[0]) * item, s->b.step[dots ? 2 : 1], s->b.step[dots ? 1 : 2]},
-        .c = job->y + (size_t)((batch * s->m + row) * s->product.n) * item,
-        .c_row = (ptrdiff_t)s->product.n,
+        .c = job->y + (size_t)((batch * s->m + row) * s->gemm.n) * item,
+        .c_row = (ptrdiff_t)s->gemm.n,
         .m = s->m - row < ES_ROWS ? s->m - row : ES_ROWS,
-        .n = s->product.n,
-        .k = s->product.k};
-    ci_matmul_compute(&s->product, job->k->isa, &part);
+        .n = s->gemm.n,
+        .k = s->gemm.k};
+    ci_matmul_compute(&s->gemm, job->k->isa, &part);
   }
 }
 
@@ -565,13 +564,13 @@ static void es_run_step(ci_kernel *k, const es_plan *p, const es_step *s) {
   es_job job = {.k = k, .p = p, .s = s, .a = es_open_view(k, p, &s->a)};
   job.y = s->y == SIZE_MAX ? k->out[0]->data : (char *)k->scratch + s->y;
   if (s->kind == ES_SUM) {
-    if (s->product.k > CI_REDUCE_LONGEST) es_sum_part(&job, 0, s->m, 0); /* one list for all rows */
+    if (s->gemm.k > CI_REDUCE_LONGEST) es_sum_part(&job, 0, s->m, 0); /* one list for all rows */
     else ci_k_parallel(k, s->m, s->grain, es_sum_part, &job);
     return;
   }
   job.b = es_open_view(k, p, &s->b);
   if (s->kind == ES_MULTIPLY) ci_k_parallel(k, s->batches, s->grain, es_multiply_part, &job);
-  else ci_k_parallel(k, s->batches * s->blocks, s->grain, es_product_part, &job);
+  else ci_k_parallel(k, s->batches * s->blocks, s->grain, es_gemm_part, &job);
 }
 
 ci_status ci_run_einsum(ci_kernel *k) {
@@ -588,7 +587,7 @@ ci_status ci_run_einsum(ci_kernel *k) {
   for (int i = 0; i < p->steps; i++) es_run_step(k, p, &p->step[i]);
   if (p->last_from == SIZE_MAX) return CI_OK;
   const es_tensor last = {.input = p->last_input, .at = p->last_from};
-  char *to = p->narrow != NULL ? scratch + p->turned : out->data;
+  char *to = p->narrow != NULL ? scratch + p->transposed : out->data;
   ci_copy_run(&p->last, to, es_data(k, p, &last));
   if (p->narrow != NULL) p->narrow(out->data, to, out->count);
   return CI_OK;

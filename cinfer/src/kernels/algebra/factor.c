@@ -32,14 +32,14 @@ static ci_status factor_plan_for(ci_kernel *k, int64_t rows, int64_t columns, in
 
 static ci_status factor_check(ci_kernel *k, bool square) {
   const ci_value *a = k->in[0];
-  char text[128];
+  char str[128];
   if (a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                      ci_dtype_name(a->dtype));
   }
   if (a->rank < 2 || (square && a->dims[a->rank - 1] != a->dims[a->rank - 2])) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected %smatrices",
-                     ci_value_describe(a, text, sizeof text), square ? "square " : "");
+                     ci_value_describe(a, str, sizeof str), square ? "square " : "");
   }
   return CI_OK;
 }
@@ -125,16 +125,16 @@ ci_status ci_run_self_adjoint_eig(ci_kernel *k) {
       for (int64_t c = 0; c <= r; c++) a[r * n + c] = a[c * n + r] = factor_get(k->in[0], m * n * n + r * n + c);
     }
     if (!eig_one(a, v, n)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the matrix has elements that are not finite");
-    for (int64_t place = 0; place < n; place++) { /* the eigenvalue with so many below it */
+    for (int64_t position = 0; position < n; position++) { /* the eigenvalue with so many below it */
       for (int64_t c = 0; c < n; c++) {
         int64_t below = 0;
         for (int64_t i = 0; i < n; i++) {
           below += a[i * n + i] < a[c * n + c] || (a[i * n + i] == a[c * n + c] && i < c) ? 1 : 0;
         }
-        if (below != place) continue;
+        if (below != position) continue;
         const double sign = eig_sign(v, n, c);
-        factor_put(k->out[0], m * n + place, a[c * n + c]);
-        for (int64_t i = 0; i < n; i++) factor_put(k->out[1], (m * n + i) * n + place, sign * v[i * n + c]);
+        factor_put(k->out[0], m * n + position, a[c * n + c]);
+        for (int64_t i = 0; i < n; i++) factor_put(k->out[1], (m * n + i) * n + position, sign * v[i * n + c]);
       }
     }
   }

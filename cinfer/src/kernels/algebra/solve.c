@@ -19,10 +19,10 @@ static void solve_put(const ci_value *v, int64_t e, double value) {
 
 static ci_status solve_square(ci_kernel *k) {
   const ci_value *a = k->in[0];
-  char text[128];
+  char str[128];
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected square matrices",
-                     ci_value_describe(a, text, sizeof text));
+                     ci_value_describe(a, str, sizeof str));
   }
   return CI_OK;
 }

@@ -83,10 +83,10 @@ static void eb_pieces(eb_each_fn each, size_t item, void *out, const void *const
     }                                                                                            \
   }
 /* Another operator with its inputs exchanged. */
-#define EB_TURNED(name, other)                                                                   \
+#define EB_TRANSPOSED(name, other)                                                               \
   static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) { \
-    const int turned = scalar == CI_SCALAR_A ? CI_SCALAR_B : CI_SCALAR_A;                        \
-    eb_##other(out, right, left, n, scalar == CI_NO_SCALAR ? scalar : turned);                   \
+    const int swapped = scalar == CI_SCALAR_A ? CI_SCALAR_B : CI_SCALAR_A;                       \
+    eb_##other(out, right, left, n, scalar == CI_NO_SCALAR ? scalar : swapped);                  \
   }
 #define EB_SHAPE_i8 EB_SHORT
 #define EB_SHAPE_i16 EB_SHORT
@@ -190,8 +190,8 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   EB_COMPARED_##name(equal_##name, T, bool, a == b)         \
   EB_COMPARED_##name(less_##name, T, bool, a < b)           \
   EB_COMPARED_##name(less_equal_##name, T, bool, a <= b)    \
-  EB_TURNED(greater_##name, less_##name)                 \
-  EB_TURNED(greater_equal_##name, less_equal_##name)
+  EB_TRANSPOSED(greater_##name, less_##name)                 \
+  EB_TRANSPOSED(greater_equal_##name, less_equal_##name)
     /* clang-format on */
     EB_COMPARE(float, f32, CI_FLOAT, float, F) EB_COMPARE(double, f64, CI_DOUBLE, double, F)
         CI_COMPUTED_INTEGERS(EB_COMPARE)

@@ -46,41 +46,41 @@ void ci_fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, float *r
   const ci_broadcast *b = &f->walk;
   int64_t index[CI_MAX_RANK];
   const char *x[FUSED_INPUTS];
-  for (int i = 0; i < f->inputs; i++) x[i] = i == 0 && f->product ? NULL : f->in[i]->data;
+  for (int i = 0; i < f->inputs; i++) x[i] = i == 0 && f->gemm ? NULL : f->in[i]->data;
   for (int d = 0; d < b->rank; d++) {
     index[d] = d == b->rank - 1 ? at : at % b->dims[d];
     at /= b->dims[d];
-    for (int i = f->product; i < f->inputs; i++) x[i] += (ptrdiff_t)index[d] * b->step[d][i];
+    for (int i = f->gemm; i < f->inputs; i++) x[i] += (ptrdiff_t)index[d] * b->step[d][i];
   }
   while (n > 0) {
     const int64_t left = b->dims[0] - index[0], run = n < left ? n : left;
     const float *from[FUSED_INPUTS];
     for (int i = 0; i < f->inputs; i++) from[i] = (const float *)(const void *)x[i];
-    if (f->product) from[0] = y;
+    if (f->gemm) from[0] = y;
     fused_run(f, y, from, run, registers, block);
     n -= run;
     y += run;
     if (n == 0) return;
-    for (int i = f->product; i < f->inputs; i++) x[i] -= (ptrdiff_t)index[0] * b->step[0][i];
+    for (int i = f->gemm; i < f->inputs; i++) x[i] -= (ptrdiff_t)index[0] * b->step[0][i];
     index[0] = 0;
     for (int d = 1; d < b->rank; d++) {
-      for (int i = f->product; i < f->inputs; i++) x[i] += b->step[d][i];
+      for (int i = f->gemm; i < f->inputs; i++) x[i] += b->step[d][i];
       if (++index[d] < b->dims[d]) break;
-      for (int i = f->product; i < f->inputs; i++) x[i] -= (ptrdiff_t)b->dims[d] * b->step[d][i];
+      for (int i = f->gemm; i < f->inputs; i++) x[i] -= (ptrdiff_t)b->dims[d] * b->step[d][i];
       index[d] = 0;
     }
   }
 }
 
 /* Where the inputs of a tile begin, and floats from row to row of it. */
-typedef struct fused_place {
+typedef struct fused_position {
   const float *base[FUSED_INPUTS];
   ptrdiff_t row[FUSED_INPUTS];
-} fused_place;
+} fused_position;
 
 /* All steps over a tile that stays in cache, one after another. */
-static void fused_tile_steps(const ci_fused *f, float *tile, ptrdiff_t y_row, const fused_place *place, int64_t rows,
-                             int64_t cols) {
+static void fused_tile_steps(const ci_fused *f, float *tile, ptrdiff_t y_row, const fused_position *position,
+                             int64_t rows, int64_t cols) {
   for (const fused_step *s = f->step; s < f->step + f->steps; s++) {
     const float *from[2];
     ptrdiff_t step[2];
@@ -88,8 +88,8 @@ static void fused_tile_steps(const ci_fused *f, float *tile, ptrdiff_t y_row, co
     for (int i = 0; i < 2; i++) {
       const int p = s->from[i];
       const bool own = p == 0 || p == FUSED_REGISTER + FUSED_OUT, literal = p >= FUSED_LITERAL;
-      step[i] = own ? y_row : literal ? 0 : place->row[p];
-      from[i] = own ? tile : literal ? f->literals + (p - FUSED_LITERAL) : place->base[p];
+      step[i] = own ? y_row : literal ? 0 : position->row[p];
+      from[i] = own ? tile : literal ? f->literals + (p - FUSED_LITERAL) : position->base[p];
     }
     for (int64_t r = 0; r < rows; r++, y += y_row, from[0] += step[0], from[1] += step[1]) {
       switch (s->kind) {
@@ -102,10 +102,10 @@ static void fused_tile_steps(const ci_fused *f, float *tile, ptrdiff_t y_row, co
   }
 }
 
-static void fused_place_at(const ci_fused *f, int64_t row, int64_t col, fused_place *place) {
+static void fused_position_at(const ci_fused *f, int64_t row, int64_t col, fused_position *position) {
   for (int i = 1; i < f->inputs; i++) {
-    place->row[i] = f->row[i];
-    place->base[i] = (const float *)f->in[i]->data + row * f->row[i] + col * f->col[i];
+    position->row[i] = f->row[i];
+    position->base[i] = (const float *)f->in[i]->data + row * f->row[i] + col * f->col[i];
   }
 }
 
@@ -115,14 +115,14 @@ static void fused_short_rows(const ci_fused *f, float *y, int64_t row, int64_t r
   const int64_t cols = f->width, most = FUSED_SMALL / cols;
   for (int64_t r = 0; r < rows; r += most) {
     const int64_t part = rows - r < most ? rows - r : most;
-    fused_place place;
-    fused_place_at(f, row + r, 0, &place);
+    fused_position position;
+    fused_position_at(f, row + r, 0, &position);
     for (int i = 1, k = 0; i < f->inputs; i++) {
       if (f->row[i] != 0 || f->col[i] == 0) continue;
-      for (int64_t at = 0; r == 0 && at < most * cols; at++) repeated[k][at] = place.base[i][at % cols];
-      place.base[i] = repeated[k++];
+      for (int64_t at = 0; r == 0 && at < most * cols; at++) repeated[k][at] = position.base[i][at % cols];
+      position.base[i] = repeated[k++];
     }
-    fused_tile_steps(f, y + r * cols, 0, &place, 1, part * cols);
+    fused_tile_steps(f, y + r * cols, 0, &position, 1, part * cols);
   }
 }
 
@@ -134,9 +134,9 @@ static void fused_tile(const ci_fused *f, float *y, ptrdiff_t y_row, int64_t row
   }
   const int64_t most = cols < FUSED_TILE ? FUSED_TILE / cols : 1;
   for (int64_t r = 0; r < rows; r += most) {
-    fused_place place;
-    fused_place_at(f, row + r, col, &place);
-    fused_tile_steps(f, y + r * y_row, y_row, &place, rows - r < most ? rows - r : most, cols);
+    fused_position position;
+    fused_position_at(f, row + r, col, &position);
+    fused_tile_steps(f, y + r * y_row, y_row, &position, rows - r < most ? rows - r : most, cols);
   }
 }
 
@@ -194,7 +194,7 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
 }
 
 /* Rows are images of a channel, or channels of a pixel. Errors of shapes name the fused operator. */
-#define FUSED_PRODUCT(name, op, run, first_extra, axis)                                   \
+#define FUSED_GEMM(name, op, run, first_extra, axis)                                      \
   ci_status ci_prepare_fused_##name(ci_kernel *k) {                                       \
     const ci_fused *program;                                                              \
     CI_TRY(ci_k_prepare_as(k, (ci_span){op, sizeof op - 1}, "nodes", ci_prepare_##name)); \
@@ -203,5 +203,5 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
   }                                                                                       \
   ci_status ci_run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
 #if CI_HAS_CONVOLUTIONS
-FUSED_PRODUCT(conv2d, "Conv2D", ci_run_conv2d, 2, 3)
+FUSED_GEMM(conv2d, "Conv2D", ci_run_conv2d, 2, 3)
 #endif

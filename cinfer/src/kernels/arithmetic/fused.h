@@ -27,7 +27,7 @@ typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0,
   float low, high;
 } ci_clamp;
 
-/* Whether the program is no more than that: what most networks do behind a product. */
+/* Whether the program is no more than that, as after most matrix multiplications of networks. */
 CI_LOCAL bool ci_fused_prepare_clamp(const ci_kernel *k, const ci_fused *program, ci_clamp *clamp);
 
 /* Applies the program to a finished tile of the result: rows x cols floats, the first of them at y, the next row y_row

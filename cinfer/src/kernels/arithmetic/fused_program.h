@@ -46,7 +46,7 @@ struct ci_fused {
   ci_broadcast walk;
   const ci_value *in[FUSED_INPUTS]; /* of a fused MatMul or convolution, 0 is its result */
   int inputs, steps, registers;
-  bool product;   /* input 0 is the content of y */
+  bool gemm;   /* input 0 is the content of y */
   bool repeats;   /* short rows may be put together */
   bool by_tiles;  /* no registers, and every input is a matrix: `row` and `col` floats from one to the next */
   ptrdiff_t row[FUSED_INPUTS], col[FUSED_INPUTS];

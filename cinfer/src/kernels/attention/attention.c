@@ -6,7 +6,7 @@
 #include "../arithmetic/elementwise.h"
 #include "../activation/softmax.h"
 #include "../normalization/normalize.h"
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #if CI_HAS(attention)
 
 enum { ATTN_ROWS = 64, ATTN_FEW_ROWS = 8, ATTN_PART_WORK = 1 << 17 };
@@ -148,15 +148,15 @@ static void attn_block(const attn_job *job, char *scratch, int64_t b, int64_t h,
     ci_vector_binary(k, p->dtype, CI_MATH_mul, scratch + (size_t)(i * size) * p->item,
                      attn_at(&p->q, k->in[ATTN_Q]->data, p->item, b, h, first + i), &p->scale, size, CI_SCALAR_B);
   }
-  const ci_operand turned = {attn_at(&p->k, job->keys, p->item, b, h / p->group, 0), 1, p->k.step[2]};
-  const ci_matmul_part product = {.a = {scratch, (ptrdiff_t)size, 1},
-                                  .b = ci_matmul_pack_b(&p->scores, turned, scratch + p->k_at),
-                                  .c = scores,
-                                  .c_row = (ptrdiff_t)keys,
-                                  .m = rows,
-                                  .n = keys,
-                                  .k = size};
-  ci_matmul_compute(&p->scores, k->isa, &product);
+  const ci_operand transposed = {attn_at(&p->k, job->keys, p->item, b, h / p->group, 0), 1, p->k.step[2]};
+  const ci_matmul_part gemm = {.a = {scratch, (ptrdiff_t)size, 1},
+                               .b = ci_matmul_pack_b(&p->scores, transposed, scratch + p->k_at),
+                               .c = scores,
+                               .c_row = (ptrdiff_t)keys,
+                               .m = rows,
+                               .n = keys,
+                               .k = size};
+  ci_matmul_compute(&p->scores, k->isa, &gemm);
   char *debug = NULL;
   if (k->n_out > 3) {
     debug = (char *)k->out[3]->data + (size_t)(((b * p->q.heads + h) * p->q.length + first) * keys) * p->item;
@@ -367,7 +367,7 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
 }
 
 /* Adds rows * columns elements to *total, and sets *at to their offset. */
-static bool attn_room(size_t *total, size_t *at, int64_t rows, int64_t columns, size_t item) {
+static bool attn_reserve(size_t *total, size_t *at, int64_t rows, int64_t columns, size_t item) {
   size_t bytes;
   *at = *total;
   if (!ci_mul_size((uint64_t)rows, (uint64_t)columns, &bytes) || !ci_mul_size(bytes, item, &bytes)) return false;
@@ -384,13 +384,13 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
   if (p->q.length < ATTN_FEW_ROWS && size > 0) p->scores.dots = true;
   p->rows = attn_least(p->q.length, ATTN_ROWS);
   p->blocks = p->rows > 0 ? (p->q.length - 1) / p->rows + 1 : 0;
-  const bool k_turned = ci_matmul_b_bytes(&p->scores, 1, p->k.step[2]) > 0;
-  const bool v_turned = ci_matmul_b_bytes(&p->sums, p->v.step[2], 1) > 0;
-  bool fits = attn_room(&total, &none, p->rows, size, p->item) &&
-              attn_room(&total, &p->scores_at, p->rows, keys, p->item) &&
-              attn_room(&total, &p->k_at, k_turned ? keys : 0, size, p->item) &&
-              attn_room(&total, &p->v_at, v_turned ? keys : 0, v_size, p->item) &&
-              attn_room(&total, &p->soft_at, p->soft != p->dtype ? keys : 0, 1, sizeof(double));
+  const bool k_transposed = ci_matmul_b_bytes(&p->scores, 1, p->k.step[2]) > 0;
+  const bool v_transposed = ci_matmul_b_bytes(&p->sums, p->v.step[2], 1) > 0;
+  bool fits = attn_reserve(&total, &none, p->rows, size, p->item) &&
+              attn_reserve(&total, &p->scores_at, p->rows, keys, p->item) &&
+              attn_reserve(&total, &p->k_at, k_transposed ? keys : 0, size, p->item) &&
+              attn_reserve(&total, &p->v_at, v_transposed ? keys : 0, v_size, p->item) &&
+              attn_reserve(&total, &p->soft_at, p->soft != p->dtype ? keys : 0, 1, sizeof(double));
   p->thread_bytes = total;
   fits = fits && ci_mul_size(total, (uint64_t)k->threads, &total);
   for (int i = 0; i < 2 && fits; i++) {
@@ -401,7 +401,7 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
     if (v->size == 0 || v->length == 0 || !copied || 1 + i < k->n_out) rows = 0;
     if (rows > 0 && v->length > INT64_MAX / rows)
       return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
-    fits = attn_room(&total, &p->present_at[i], rows * v->length, v->size, p->item);
+    fits = attn_reserve(&total, &p->present_at[i], rows * v->length, v->size, p->item);
   }
   fits = fits && ci_mul_size((uint64_t)p->q.n, (uint64_t)p->q.heads, &heads) &&
          ci_mul_size(heads, (uint64_t)p->blocks, &tasks) && tasks < SIZE_MAX / 4;

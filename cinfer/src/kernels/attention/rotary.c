@@ -14,24 +14,24 @@ typedef struct rotary_plan {
 
 /* Angles: (n, length, half), or (positions, half) with position_ids (n, length). */
 static ci_status rotary_angles(ci_kernel *k, const rotary_plan *p) {
-  const ci_value *places = k->n_in > 3 ? k->in[3] : NULL;
+  const ci_value *positions = k->n_in > 3 ? k->in[3] : NULL;
   char found[160];
   for (int i = 1; i < 3; i++) {
     const ci_value *c = k->in[i];
-    const bool fits = places != NULL
+    const bool fits = positions != NULL
                           ? c->rank == 2 && c->dims[1] == p->half && c->dims[0] == k->in[1]->dims[0]
                           : c->rank == 3 && c->dims[0] == p->n && c->dims[1] == p->length && c->dims[2] == p->half;
     if (fits) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s%lld]", i == 1 ? "cos_cache" : "sin_cache",
-                     ci_value_describe(c, found, sizeof found), places != NULL ? "[positions, " : "[n, length, ",
+                     ci_value_describe(c, found, sizeof found), positions != NULL ? "[positions, " : "[n, length, ",
                      (long long)p->half);
   }
-  if (places == NULL ||
-      (places->dtype == CI_INT64 && places->rank == 2 && places->dims[0] == p->n && places->dims[1] == p->length)) {
+  if (positions == NULL || (positions->dtype == CI_INT64 && positions->rank == 2 && positions->dims[0] == p->n &&
+                            positions->dims[1] == p->length)) {
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "position_ids is %s, expected int64[%lld,%lld]",
-                   ci_value_describe(places, found, sizeof found), (long long)p->n, (long long)p->length);
+                   ci_value_describe(positions, found, sizeof found), (long long)p->n, (long long)p->length);
 }
 
 ci_status ci_prepare_rotary_embedding(ci_kernel *k) {
@@ -94,13 +94,13 @@ ROTARY_ROW(double, f64)
 static void rotary_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const rotary_plan *p = k->private_memory;
-  const int64_t *places = k->n_in > 3 && k->in[3] != NULL ? k->in[3]->data : NULL;
+  const int64_t *positions = k->n_in > 3 && k->in[3] != NULL ? k->in[3]->data : NULL;
   (void)thread;
   for (int64_t row = begin; row < end; row++) {
     const int64_t at = row % p->length, head = row / p->length % p->heads, n = row / p->length / p->heads;
-    const int64_t place = places != NULL ? places[n * p->length + at] : n * p->length + at;
+    const int64_t position = positions != NULL ? positions[n * p->length + at] : n * p->length + at;
     const ptrdiff_t from = (ptrdiff_t)n * p->step[0] + (ptrdiff_t)head * p->step[1] + (ptrdiff_t)at * p->step[2];
-    const ptrdiff_t angle = (ptrdiff_t)(place * p->half);
+    const ptrdiff_t angle = (ptrdiff_t)(position * p->half);
     if (p->item == sizeof(float)) {
       rotary_row_f32(p, (float *)k->out[0]->data + from, (const float *)k->in[0]->data + from,
                      (const float *)k->in[1]->data + angle, (const float *)k->in[2]->data + angle);
@@ -113,11 +113,11 @@ static void rotary_part(void *argument, int64_t begin, int64_t end, int thread) 
 
 ci_status ci_run_rotary_embedding(ci_kernel *k) {
   const rotary_plan *p = k->private_memory;
-  const ci_value *places = k->n_in > 3 ? k->in[3] : NULL;
-  for (int64_t i = 0; places != NULL && i < places->count; i++) {
-    const int64_t place = ((const int64_t *)places->data)[i];
-    if (place >= 0 && place < k->in[1]->dims[0]) continue;
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "position_ids has %lld, which is outside [0, %lld)", (long long)place,
+  const ci_value *positions = k->n_in > 3 ? k->in[3] : NULL;
+  for (int64_t i = 0; positions != NULL && i < positions->count; i++) {
+    const int64_t position = ((const int64_t *)positions->data)[i];
+    if (position >= 0 && position < k->in[1]->dims[0]) continue;
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "position_ids has %lld, which is outside [0, %lld)", (long long)position,
                      (long long)k->in[1]->dims[0]);
   }
   if (p->rows > 0) ci_k_parallel(k, p->rows, p->grain, rotary_part, k);

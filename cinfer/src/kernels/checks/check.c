@@ -6,41 +6,40 @@
 
 /* ---- text ---- */
 
-enum { CHECK_TEXT = 560 }; /* bytes of the text in an error */
+enum { CHECK_STRING = 560 }; /* bytes of the text in an error */
 
-typedef struct check_text {
+typedef struct check_string {
   const struct ci_isa *isa;
-  char text[CHECK_TEXT];
+  char str[CHECK_STRING];
   size_t used;
-} check_text;
+} check_string;
 
-static void check_add(check_text *t, const char *text, size_t length) {
-  size_t room = sizeof t->text - 1 - t->used;
-  if (length > room) length = room;
-  if (length > 0) memcpy(t->text + t->used, text, length);
+static void check_add(check_string *t, const char *str, size_t length) {
+  size_t remaining = sizeof t->str - 1 - t->used;
+  if (length > remaining) length = remaining;
+  if (length > 0) memcpy(t->str + t->used, str, length);
   t->used += length;
-  t->text[t->used] = '\0';
+  t->str[t->used] = '\0';
 }
 
-static void check_word(check_text *t, const char *word) { check_add(t, word, strlen(word)); }
+static void check_word(check_string *t, const char *word) { check_add(t, word, strlen(word)); }
 
 /* As few digits as give the number back, of two choices. */
-static void check_float(check_text *t, double value, bool wide) {
-  char text[40];
+static void check_float(check_string *t, double value, bool wide) {
+  char str[40];
   if (value != value) {
     check_word(t, "nan");
     return;
   }
-  (void)snprintf(text, sizeof text, "%.*g", wide ? 15 : 6, value);
-  double back = strtod(text, NULL);
-  if (wide ? back != value : (float)back != (float)value)
-    (void)snprintf(text, sizeof text, "%.*g", wide ? 17 : 8, value);
-  check_word(t, text);
+  (void)snprintf(str, sizeof str, "%.*g", wide ? 15 : 6, value);
+  double back = strtod(str, NULL);
+  if (wide ? back != value : (float)back != (float)value) (void)snprintf(str, sizeof str, "%.*g", wide ? 17 : 8, value);
+  check_word(t, str);
 }
 
 /* One element, at any alignment. */
-static void check_element(check_text *t, const ci_value *v, int64_t i) {
-  char text[32];
+static void check_element(check_string *t, const ci_value *v, int64_t i) {
+  char str[32];
   uint64_t bits[2] = {0};
   double parts[2];
   float narrow[2];
@@ -65,12 +64,12 @@ static void check_element(check_text *t, const ci_value *v, int64_t i) {
     check_float(t, wide ? parts[1] : (double)narrow[1], wide);
     check_word(t, ")");
   } else if (v->dtype == CI_UINT64) {
-    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)bits[0]);
-    check_word(t, text);
+    (void)snprintf(str, sizeof str, "%llu", (unsigned long long)bits[0]);
+    check_word(t, str);
   } else if (integer && ci_caster_make(&cast, t->isa, v->dtype, CI_INT64, true, CI_ROUND_UP)) {
     ci_caster_run(&cast, &whole, bits, 1);
-    (void)snprintf(text, sizeof text, "%lld", (long long)whole);
-    check_word(t, text);
+    (void)snprintf(str, sizeof str, "%lld", (long long)whole);
+    check_word(t, str);
   } else if (ci_caster_make(&cast, t->isa, v->dtype, CI_DOUBLE, true, CI_ROUND_UP)) {
     ci_caster_run(&cast, parts, bits, 1);
     check_float(t, parts[0], v->dtype == CI_DOUBLE);
@@ -78,9 +77,9 @@ static void check_element(check_text *t, const ci_value *v, int64_t i) {
 }
 
 /* "1 2 3..." for a vector, "[1 2][3 4]" for a matrix, at most `most` elements (negative: all). */
-static void check_value(check_text *t, const ci_value *v, int64_t most) {
+static void check_value(check_string *t, const ci_value *v, int64_t most) {
   const int64_t limit = most < 0 || most > v->count ? v->count : most;
-  for (int64_t i = 0; i < limit && t->used + 1 < sizeof t->text; i++) {
+  for (int64_t i = 0; i < limit && t->used + 1 < sizeof t->str; i++) {
     int64_t below = 1; /* brackets open and close where an outer index begins and ends */
     for (int d = v->rank - 1; d >= 1; d--) {
       below *= v->dims[d];
@@ -101,25 +100,25 @@ static void check_value(check_text *t, const ci_value *v, int64_t most) {
 /* ---- Assert ---- */
 
 ci_status ci_prepare_assert(ci_kernel *k) {
-  char text[160];
+  char str[160];
   int64_t most;
   CI_TRY(ci_k_attr_i(k, "summarize", 3, &most));
   if (k->in[0]->dtype == CI_BOOL && k->in[0]->count == 1) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "the condition is %s, expected one bool",
-                   ci_value_describe(k->in[0], text, sizeof text));
+                   ci_value_describe(k->in[0], str, sizeof str));
 }
 
 ci_status ci_run_assert(ci_kernel *k) {
   int64_t most;
   if (*(const uint8_t *)k->in[0]->data != 0) return CI_OK;
   CI_TRY(ci_k_attr_i(k, "summarize", 3, &most));
-  check_text said = {.isa = k->isa};
+  check_string reported = {.isa = k->isa};
   for (int i = 1; i < k->n_in; i++) {
-    check_word(&said, i > 1 ? " [" : "[");
-    check_value(&said, k->in[i], most);
-    check_word(&said, "]");
+    check_word(&reported, i > 1 ? " [" : "[");
+    check_value(&reported, k->in[i], most);
+    check_word(&reported, "]");
   }
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "assertion failed: %s", said.text);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "assertion failed: %s", reported.str);
 }
 
 /* ---- CheckNumerics ---- */

@@ -3,46 +3,46 @@
 
 #include "../arithmetic/integers.h"
 
-typedef struct sparse_text { /* a list "[1,2]" that is cut at the end of the buffer */
-  char text[160];
+typedef struct sparse_string { /* a list "[1,2]" that is cut at the end of the buffer */
+  char str[160];
   size_t used;
-} sparse_text;
+} sparse_string;
 
-static const char *sparse_list(sparse_text *t, const int64_t *values, int64_t count) {
+static const char *sparse_list(sparse_string *t, const int64_t *values, int64_t count) {
   t->used = 0;
-  t->text[0] = '\0';
-  for (int64_t i = 0; i < count && t->used < sizeof t->text; i++) {
+  t->str[0] = '\0';
+  for (int64_t i = 0; i < count && t->used < sizeof t->str; i++) {
     const int wrote =
-        snprintf(t->text + t->used, sizeof t->text - t->used, "%s%lld", i == 0 ? "" : ",", (long long)values[i]);
+        snprintf(t->str + t->used, sizeof t->str - t->used, "%s%lld", i == 0 ? "" : ",", (long long)values[i]);
     if (wrote < 0) break;
     t->used += (size_t)wrote;
   }
-  return t->text;
+  return t->str;
 }
 
 static ci_status sparse_bad(ci_kernel *k, int64_t row, const int64_t *at, int64_t rank, const char *what) {
-  sparse_text text;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%lld] = [%s] %s", (long long)row, sparse_list(&text, at, rank),
+  sparse_string str;
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%lld] = [%s] %s", (long long)row, sparse_list(&str, at, rank),
                    what);
 }
 
 static ci_status sparse_vector(ci_kernel *k, int i, int64_t count) {
   const ci_value *v = k->in[i];
-  char text[128];
+  char str[128];
   if (v->dtype == CI_INT64 && v->rank == 1 && (count < 0 || v->count == count)) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected an int64 vector%s", i,
-                   ci_value_describe(v, text, sizeof text), count < 0 ? "" : " of one number a coordinate");
+                   ci_value_describe(v, str, sizeof str), count < 0 ? "" : " of one number a coordinate");
 }
 
 ci_status ci_prepare_check_sparse_indices(ci_kernel *k) {
   const ci_value *indices = k->in[0];
-  char text[128];
+  char str[128];
   int64_t *ordered = ci_k_private(k, sizeof *ordered);
   if (ordered == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_k_attr_i(k, "ordered", 1, ordered));
   if (indices->dtype != CI_INT64 || indices->rank != 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices is %s, expected an int64 matrix",
-                     ci_value_describe(indices, text, sizeof text));
+                     ci_value_describe(indices, str, sizeof str));
   }
   CI_TRY(sparse_vector(k, 1, indices->dims[1]));
   CI_TRY(ci_k_out_like(k, 0, indices->dtype, indices));
@@ -60,14 +60,14 @@ static int sparse_order(const int64_t *at, int64_t rank) {
 
 /* The number of elements must fit an int64, since later operators number them. */
 static ci_status sparse_countable(ci_kernel *k, const int64_t *shape, int64_t rank) {
-  sparse_text sizes;
-  int64_t places = 1;
-  for (int64_t i = 0; i < rank && places > 0; i++) {
-    if (shape[i] > 0 && places > INT64_MAX / shape[i]) {
+  sparse_string sizes;
+  int64_t positions = 1;
+  for (int64_t i = 0; i < rank && positions > 0; i++) {
+    if (shape[i] > 0 && positions > INT64_MAX / shape[i]) {
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape [%s] has more elements than an int64 counts",
                        sparse_list(&sizes, shape, rank));
     }
-    places *= shape[i] > 0 ? shape[i] : 0;
+    positions *= shape[i] > 0 ? shape[i] : 0;
   }
   return CI_OK;
 }
@@ -81,7 +81,7 @@ ci_status ci_run_check_sparse_indices(ci_kernel *k) {
   for (int64_t row = 0; row < k->in[0]->dims[0]; row++, at += rank) {
     for (int64_t i = 0; i < rank; i++) {
       if (at[i] < 0 || at[i] >= shape[i]) {
-        sparse_text sizes;
+        sparse_string sizes;
         char what[224];
         snprintf(what, sizeof what, "is out of bounds: need 0 <= index < [%s]", sparse_list(&sizes, shape, rank));
         return sparse_bad(k, row, at, rank, what);
@@ -113,7 +113,7 @@ ci_status ci_prepare_check_equal(ci_kernel *k) {
 ci_status ci_run_check_equal(ci_kernel *k) {
   const ci_value *x = k->in[0], *y = k->in[1];
   const ci_span *message = k->private_memory;
-  sparse_text left, right;
+  sparse_string left, right;
   bool same = x->count == y->count;
   for (int64_t i = 0; same && i < x->count; i++) same = ((const int64_t *)x->data)[i] == ((const int64_t *)y->data)[i];
   if (same) return CI_OK;

@@ -6,19 +6,20 @@ static bool control_same_shape(const ci_value *a, const ci_value *b) {
 }
 
 /* Gives a plan value a separate buffer, in the arena if its shape is known. */
-static ci_status control_place(ci_kernel *k, ci_cell *cell) {
+static ci_status control_buffer(ci_kernel *k, ci_plan_value *plan_value) {
   ci_plan *plan = k->node->plan;
-  int32_t place = ci_plan_place(plan, cell->value.rank < 0 ? CI_HOME_HEAP : CI_HOME_ARENA, cell->value.bytes);
-  if (place == CI_NONE) return ci_k_no_memory(k);
-  ci_plan_own(plan, cell, place);
-  cell->made = k->node->begin;
+  int32_t buffer =
+      ci_plan_buffer(plan, plan_value->value.rank < 0 ? CI_HOME_HEAP : CI_HOME_ARENA, plan_value->value.bytes);
+  if (buffer == CI_NONE) return ci_k_no_memory(k);
+  ci_plan_own(plan, plan_value, buffer);
+  plan_value->made = k->node->begin;
   return CI_OK;
 }
 
 static ci_status control_unknown(ci_kernel *k, int o, int32_t dtype) {
   k->out[o]->dtype = dtype;
   k->out[o]->rank = -1;
-  return control_place(k, ci_cell_of(k->out[o]));
+  return control_buffer(k, ci_plan_value_of(k->out[o]));
 }
 
 /* Leaves an error inside a body to the run, which reports it if it gets there, as of any other step of a body. */
@@ -30,19 +31,19 @@ static ci_status control_later(const ci_kernel *k, ci_status status) {
 static ci_status control_joined(ci_kernel *k, int o, ci_status status, int32_t dtype, int rank, const int64_t *dims) {
   if (status == CI_OK) status = ci_k_out(k, o, dtype, rank, dims);
   CI_TRY(control_later(k, status));
-  return status == CI_OK ? control_place(k, ci_cell_of(k->out[o])) : control_unknown(k, o, dtype);
+  return status == CI_OK ? control_buffer(k, ci_plan_value_of(k->out[o])) : control_unknown(k, o, dtype);
 }
 
 static ci_status control_like(ci_kernel *k, int o, const ci_value *value) {
   CI_TRY(ci_k_out_like(k, o, value->dtype, value));
-  return control_place(k, ci_cell_of(k->out[o]));
+  return control_buffer(k, ci_plan_value_of(k->out[o]));
 }
 
 static ci_status control_bool(ci_kernel *k, const ci_value *value, const char *what, bool *truth) {
   if (value->dtype != CI_BOOL || value->count != 1) {
-    char text[160];
+    char str[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one bool", what,
-                     ci_value_describe(value, text, sizeof text));
+                     ci_value_describe(value, str, sizeof str));
   }
   *truth = *(const uint8_t *)value->data != 0;
   return CI_OK;
@@ -68,9 +69,10 @@ ci_status ci_prepare_if(ci_kernel *k) {
   CI_TRY(if_branch(k, CONTROL_ELSE, "else_branch"));
   int32_t end = (int32_t)plan->compiler->step_at.count; /* the position that this step's end will have */
   for (int o = 0; o < k->n_out; o++) {
-    const ci_cell *yes = k->node->bodies[CONTROL_THEN]->outputs[o], *no = k->node->bodies[CONTROL_ELSE]->outputs[o];
-    ci_plan_note_reader(plan, ci_cell_index(plan, yes), end);
-    ci_plan_note_reader(plan, ci_cell_index(plan, no), end);
+    const ci_plan_value *yes = k->node->bodies[CONTROL_THEN]->outputs[o],
+                        *no = k->node->bodies[CONTROL_ELSE]->outputs[o];
+    ci_plan_note_reader(plan, ci_plan_value_index(plan, yes), end);
+    ci_plan_note_reader(plan, ci_plan_value_index(plan, no), end);
     if (control_same_shape(&yes->value, &no->value)) {
       CI_TRY(control_like(k, o, &yes->value));
     } else {
@@ -163,24 +165,24 @@ static ci_status loop_check(ci_kernel *k) {
   }
   const ci_value *trips = k->in[LOOP_TRIPS];
   if (trips != NULL && (trips->dtype != CI_INT64 || (trips->rank >= 0 && trips->count != 1))) {
-    char text[160];
+    char str[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the trip count is %s, expected one int64",
-                     ci_value_describe(trips, text, sizeof text));
+                     ci_value_describe(trips, str, sizeof str));
   }
   return CI_OK;
 }
 
 /* The iteration number and the condition, which the step itself refills. */
-static ci_status loop_scalar(ci_kernel *k, ci_cell *cell, int32_t dtype, void *data) {
+static ci_status loop_scalar(ci_kernel *k, ci_plan_value *plan_value, int32_t dtype, void *data) {
   ci_plan *plan = k->node->plan;
   size_t bytes = ci_dtype_size(dtype);
-  int32_t place = ci_plan_place(plan, CI_HOME_OWNED, bytes);
-  if (place == CI_NONE) return ci_k_no_memory(k);
-  plan->places.at[place].block = data;
-  cell->value = (ci_value){.dtype = dtype, .count = 1, .bytes = bytes};
-  cell->made = k->node->begin;
-  cell->last_read = CI_NONE;
-  ci_plan_own(plan, cell, place);
+  int32_t buffer = ci_plan_buffer(plan, CI_HOME_OWNED, bytes);
+  if (buffer == CI_NONE) return ci_k_no_memory(k);
+  plan->buffers.at[buffer].block = data;
+  plan_value->value = (ci_value){.dtype = dtype, .count = 1, .bytes = bytes};
+  plan_value->made = k->node->begin;
+  plan_value->last_read = CI_NONE;
+  ci_plan_own(plan, plan_value, buffer);
   return CI_OK;
 }
 
@@ -188,23 +190,23 @@ static ci_status loop_scalar(ci_kernel *k, ci_cell *cell, int32_t dtype, void *d
 static ci_status loop_carried(ci_kernel *k, loop_plan *loop, int i) {
   ci_plan *plan = k->node->plan;
   const ci_value *start = k->in[loop->head + i];
-  ci_cell *formal = k->node->bodies[0]->formals[loop->head + i], *output = ci_cell_of(k->out[i]);
+  ci_plan_value *formal = k->node->bodies[0]->formals[loop->head + i], *output = ci_plan_value_of(k->out[i]);
   formal->value = *start;
   formal->value.data = NULL;
   if (loop->grows[i]) formal->value.rank = -1;
   formal->last_read = CI_NONE;
-  CI_TRY(control_place(k, formal));
-  plan->places.at[formal->place].carried = ci_cell_index(plan, formal);
+  CI_TRY(control_buffer(k, formal));
+  plan->buffers.at[formal->buffer].carried = ci_plan_value_index(plan, formal);
   loop->staged[i] = CI_NONE;
   if (formal->value.rank < 0) {
     loop->grows[i] = true;
-    loop->staged[i] = ci_plan_place(plan, CI_HOME_HEAP, 0);
+    loop->staged[i] = ci_plan_buffer(plan, CI_HOME_HEAP, 0);
     if (loop->staged[i] == CI_NONE) return ci_k_no_memory(k);
     CI_TRY(control_unknown(k, i, start->dtype));
   } else {
     CI_TRY(control_like(k, i, start));
   }
-  plan->places.at[output->place].same_as = formal->place;
+  plan->buffers.at[output->buffer].same_as = formal->buffer;
   return CI_OK;
 }
 
@@ -238,13 +240,13 @@ static ci_status scan_slice_shape(ci_kernel *k, const loop_plan *loop, int i, ci
 static ci_status scan_formal(ci_kernel *k, const loop_plan *loop, int i) {
   ci_plan *plan = k->node->plan;
   const ci_value *whole = k->in[loop->carried + i];
-  ci_cell *formal = k->node->bodies[0]->formals[loop->carried + i];
+  ci_plan_value *formal = k->node->bodies[0]->formals[loop->carried + i];
   ci_status status = whole->rank >= 0 ? scan_slice_shape(k, loop, i, &formal->value) : CI_PENDING;
   if (status != CI_OK) formal->value = (ci_value){.dtype = whole->dtype, .rank = -1};
   CI_TRY(control_later(k, status));
   formal->last_read = CI_NONE;
-  CI_TRY(control_place(k, formal));
-  plan->places.at[formal->place].carried = ci_cell_index(plan, formal); /* it is not the buffer of a result */
+  CI_TRY(control_buffer(k, formal));
+  plan->buffers.at[formal->buffer].carried = ci_plan_value_index(plan, formal); /* it is not the buffer of a result */
   return CI_OK;
 }
 
@@ -296,11 +298,11 @@ static ci_status loop_compile(ci_kernel *k, loop_plan *loop) {
 /* Whether the number of iterations is known: a constant count, and a condition that is always true. */
 static bool loop_trips_known(const ci_kernel *k, int64_t *trips) {
   const ci_frame *frame = k->node->bodies[0];
-  const ci_cell *result = frame->outputs[0], *formal = frame->formals[LOOP_CONDITION];
+  const ci_plan_value *result = frame->outputs[0], *formal = frame->formals[LOOP_CONDITION];
   if (k->in[LOOP_TRIPS] == NULL || k->in[LOOP_TRIPS]->data == NULL) return false;
   const ci_value *start = k->in[LOOP_CONDITION];
   if (start != NULL && (start->data == NULL || start->count != 1 || *(const uint8_t *)start->data == 0)) return false;
-  bool passes = k->node->plan->cells + result->root == formal;
+  bool passes = k->node->plan->plan_values + result->root == formal;
   bool is_true = result->value.data != NULL && result->value.dtype == CI_BOOL && result->value.count == 1 &&
                  *(const uint8_t *)result->value.data != 0;
   memcpy(trips, k->in[LOOP_TRIPS]->data, sizeof *trips);
@@ -341,21 +343,22 @@ static ci_status loop_results(ci_kernel *k, loop_plan *loop) {
   ci_plan *plan = k->node->plan;
   ci_frame *frame = k->node->bodies[0];
   for (int i = 0; i < loop->carried; i++) {
-    ci_cell *root = &plan->cells[frame->outputs[loop->results + i]->root];
-    const ci_cell *formal = frame->formals[loop->head + i];
+    ci_plan_value *root = &plan->plan_values[frame->outputs[loop->results + i]->root];
+    const ci_plan_value *formal = frame->formals[loop->head + i];
     if (loop->grows[i]) continue;
-    plan->places.at[formal->place].first = k->node->begin; /* also without a reader: it is written every time */
-    plan->places.at[formal->place].last = frame->end;
+    plan->buffers.at[formal->buffer].first = k->node->begin; /* also without a reader: it is written every time */
+    plan->buffers.at[formal->buffer].last = frame->end;
     if (root == formal) continue;
-    bool is_formal = root->made == k->node->begin && plan->places.at[root->place].carried == ci_cell_index(plan, root);
+    bool is_formal =
+        root->made == k->node->begin && plan->buffers.at[root->buffer].carried == ci_plan_value_index(plan, root);
     if (!is_formal) {
-      if (root->made > k->node->begin) root->result = ci_cell_index(plan, formal);
+      if (root->made > k->node->begin) root->result = ci_plan_value_index(plan, formal);
       continue;
     }
-    loop->staged[i] = ci_plan_place(plan, CI_HOME_ARENA, formal->value.bytes);
+    loop->staged[i] = ci_plan_buffer(plan, CI_HOME_ARENA, formal->value.bytes);
     if (loop->staged[i] == CI_NONE) return ci_k_no_memory(k);
-    plan->places.at[loop->staged[i]].first = k->node->begin;
-    plan->places.at[loop->staged[i]].last = frame->end;
+    plan->buffers.at[loop->staged[i]].first = k->node->begin;
+    plan->buffers.at[loop->staged[i]].last = frame->end;
   }
   return CI_OK;
 }
@@ -365,9 +368,9 @@ static ci_status loop_prepare(ci_kernel *k, loop_plan *loop) {
   CI_TRY(loop_compile(k, loop));
   CI_TRY(loop_results(k, loop));
   for (int i = 0; i < loop->carried; i++) { /* the start value's buffer, if it has no other reader */
-    ci_cell *formal = k->node->bodies[0]->formals[loop->head + i];
+    ci_plan_value *formal = k->node->bodies[0]->formals[loop->head + i];
     if (!loop->grows[i])
-      (void)ci_plan_offer(k->node->plan, formal, ci_cell_of(k->in[loop->head + i]), k->node->begin, true);
+      (void)ci_plan_offer(k->node->plan, formal, ci_plan_value_of(k->in[loop->head + i]), k->node->begin, true);
   }
   return CI_OK;
 }
@@ -426,14 +429,14 @@ static ci_status loop_shapes_differ(ci_kernel *k, int s, const ci_value *one, in
 /* Capacity for one step more; it is doubled when it is used up. */
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
-  ci_place *place = ci_plan_place_of(k->node->plan, out);
+  ci_buffer *buffer = ci_plan_buffer_of(k->node->plan, out);
   bool same = one->dtype == out->dtype && ci_shape_same(one->rank, one->dims, out->rank - 1, out->dims + 1);
   if (step > 0 && !same) return loop_shapes_differ(k, s, one, step);
-  size_t wanted = loop->filled[s] + one->bytes; /* both are sizes of memory that exists */
+  size_t requested = loop->filled[s] + one->bytes; /* both are sizes of memory that exists */
   CI_TRY(loop_scan_shape(k, loop->carried + s, one, step + 1));
-  if (step > 0 && wanted <= place->block_bytes) return CI_OK;
-  CI_TRY(ci_heap_grow(k, place, loop->filled[s], wanted + (step > 0 ? wanted : 0)));
-  out->data = place->block;
+  if (step > 0 && requested <= buffer->block_bytes) return CI_OK;
+  CI_TRY(ci_heap_grow(k, buffer, loop->filled[s], requested + (step > 0 ? requested : 0)));
+  out->data = buffer->block;
   return CI_OK;
 }
 
@@ -441,7 +444,7 @@ static ci_status loop_scan_step(ci_kernel *k, loop_plan *loop, int64_t step) {
   for (int s = 0; s < loop->scans; s++) {
     const ci_value *one = &k->node->bodies[0]->outputs[1 + loop->carried + s]->value;
     ci_value *out = k->out[loop->carried + s];
-    if (ci_plan_place_of(k->node->plan, out)->home == CI_HOME_HEAP) CI_TRY(loop_scan_grow(k, loop, s, one, step));
+    if (ci_plan_buffer_of(k->node->plan, out)->home == CI_HOME_HEAP) CI_TRY(loop_scan_grow(k, loop, s, one, step));
     if (one->bytes > 0) memcpy((char *)out->data + loop->filled[s], one->data, one->bytes);
     loop->filled[s] += one->bytes;
   }
@@ -454,10 +457,10 @@ static ci_status loop_stage(ci_kernel *k, loop_plan *loop) {
   for (int i = 0; i < loop->carried; i++) {
     const ci_value *result = &k->node->bodies[0]->outputs[loop->results + i]->value;
     if (loop->staged[i] == CI_NONE) continue;
-    ci_place *place = &plan->places.at[loop->staged[i]];
+    ci_buffer *buffer = &plan->buffers.at[loop->staged[i]];
     loop->next[i] = *result;
-    if (loop->grows[i]) CI_TRY(ci_heap_grow(k, place, 0, result->bytes));
-    loop->next[i].data = loop->grows[i] ? place->block : plan->session->arena + place->offset;
+    if (loop->grows[i]) CI_TRY(ci_heap_grow(k, buffer, 0, result->bytes));
+    loop->next[i].data = loop->grows[i] ? buffer->block : plan->session->arena + buffer->offset;
     if (result->bytes > 0) memcpy(loop->next[i].data, result->data, result->bytes);
   }
   return CI_OK;
@@ -469,16 +472,16 @@ static ci_status loop_carry(ci_kernel *k, loop_plan *loop) {
   CI_TRY(loop_stage(k, loop));
   for (int i = 0; i < loop->carried; i++) {
     const ci_value *result = &k->node->bodies[0]->outputs[loop->results + i]->value;
-    ci_cell *formal = k->node->bodies[0]->formals[loop->head + i];
+    ci_plan_value *formal = k->node->bodies[0]->formals[loop->head + i];
     if (loop->staged[i] != CI_NONE) result = &loop->next[i];
     if (loop->grows[i]) {
-      ci_place *now = ci_plan_place_of(plan, &formal->value), *next = &plan->places.at[loop->staged[i]];
+      ci_buffer *now = ci_plan_buffer_of(plan, &formal->value), *next = &plan->buffers.at[loop->staged[i]];
       ci_block old = {now->block, now->block_bytes, NULL};
       now->block = next->block;
       now->block_bytes = next->block_bytes;
       next->block = old.data;
       next->block_bytes = old.bytes;
-      ci_place_release(plan, next);
+      ci_buffer_release(plan, next);
       formal->value = *result;
     } else if (result->data != formal->value.data && result->bytes > 0) {
       memcpy(formal->value.data, result->data, result->bytes);
@@ -528,7 +531,7 @@ ci_status ci_run_loop(ci_kernel *k) {
   CI_TRY(loop_iterate(k, loop, &steps));
   loop_last_values(k, loop);
   for (int s = 0; s < loop->scans && steps == 0; s++) {
-    if (ci_plan_place_of(k->node->plan, k->out[loop->carried + s])->home == CI_HOME_HEAP)
+    if (ci_plan_buffer_of(k->node->plan, k->out[loop->carried + s])->home == CI_HOME_HEAP)
       CI_TRY(loop_scan_empty(k, loop, s));
   }
   return CI_OK;
@@ -634,11 +637,11 @@ ci_status ci_prepare_scan(ci_kernel *k) {
   CI_TRY(loop_prepare(k, loop));
   const int32_t end = (int32_t)plan->compiler->step_at.count; /* the position that this step's end will have */
   for (int i = 0; i < sliced; i++) { /* read and written before every iteration */
-    ci_plan_note_reader(plan, ci_cell_index(plan, ci_cell_of(k->in[loop->carried + i])), end);
-    const ci_cell *formal = k->node->bodies[0]->formals[loop->carried + i];
+    ci_plan_note_reader(plan, ci_plan_value_index(plan, ci_plan_value_of(k->in[loop->carried + i])), end);
+    const ci_plan_value *formal = k->node->bodies[0]->formals[loop->carried + i];
     if (formal->value.rank < 0) continue;
-    plan->places.at[formal->place].first = k->node->begin;
-    plan->places.at[formal->place].last = k->node->bodies[0]->end;
+    plan->buffers.at[formal->buffer].first = k->node->begin;
+    plan->buffers.at[formal->buffer].last = k->node->bodies[0]->end;
   }
   return scan_outputs(k, loop);
 }
@@ -658,7 +661,7 @@ static void scan_move(const ci_value *whole, char *piece, const scan_way *way, i
 static ci_status scan_take(ci_kernel *k, const loop_plan *loop, int64_t step) {
   for (int i = 0; i < loop->sliced; i++) {
     ci_value *one = &k->node->bodies[0]->formals[loop->carried + i]->value;
-    if (ci_plan_place_of(k->node->plan, one)->home == CI_HOME_HEAP) {
+    if (ci_plan_buffer_of(k->node->plan, one)->home == CI_HOME_HEAP) {
       CI_TRY(scan_slice_shape(k, loop, i, one));
       CI_TRY(ci_heap_value(k, one));
     }
@@ -673,7 +676,7 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
     ci_value *out = k->out[loop->carried + s];
     int64_t dims[CI_MAX_RANK];
     CI_TRY(scan_joined(k, loop, s, one, steps, dims));
-    if (step == 0 && ci_plan_place_of(k->node->plan, out)->home == CI_HOME_HEAP) {
+    if (step == 0 && ci_plan_buffer_of(k->node->plan, out)->home == CI_HOME_HEAP) {
       CI_TRY(ci_k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
       CI_TRY(ci_heap_value(k, out));
     }
@@ -689,7 +692,7 @@ static ci_status scan_nothing(ci_kernel *k, const loop_plan *loop) {
   for (int s = 0; s < loop->scans; s++) {
     int64_t dims[CI_MAX_RANK];
     const ci_value one = loop_scan_type(k, loop, s);
-    if (ci_plan_place_of(k->node->plan, k->out[loop->carried + s])->home != CI_HOME_HEAP) continue;
+    if (ci_plan_buffer_of(k->node->plan, k->out[loop->carried + s])->home != CI_HOME_HEAP) continue;
     CI_TRY(scan_joined(k, loop, s, &one, 0, dims));
     CI_TRY(ci_k_out(k, loop->carried + s, one.dtype, one.rank + 1, dims));
     CI_TRY(ci_heap_value(k, k->out[loop->carried + s]));

@@ -1,7 +1,7 @@
 /* conv.h - convolutions of images (n, h, w, c), forward and for the gradients. */
 #ifndef CI_CONV_H
 #define CI_CONV_H
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #include "conv_tiles.h"
 #include "window.h"
 

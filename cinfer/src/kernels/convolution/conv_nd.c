@@ -168,7 +168,7 @@ static int64_t conv_nd_padded_at(const ci_conv_nd *p, int64_t tap) {
   int64_t offset = 0, pitch = 1;
   for (int i = last; i >= 0; i--) {
     const int64_t x = tap % g->kernel[i] * g->dilation[i];
-    offset += i == last ? x % g->stride[i] * q->places + x / g->stride[i] : x * pitch;
+    offset += i == last ? x % g->stride[i] * q->positions + x / g->stride[i] : x * pitch;
     pitch *= q->out[i];
     tap /= g->kernel[i];
   }
@@ -206,26 +206,26 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   for (int64_t tap = 0; tap < g->taps; tap++) offsets[tap] = conv_nd_padded_at(p, tap);
   for (int64_t plane = begin; plane < end; plane++) {
     const int64_t channel = plane % p->g.c;
-    char *y = job->y + (size_t)(plane * g->places) * p->item;
+    char *y = job->y + (size_t)(plane * g->positions) * p->item;
     for (int64_t tap = 0; tap < q->taps; tap++) {
-      conv_nd_gather_tap(q, p->item, padded + (size_t)(tap * q->places) * p->item, 1,
-                         job->x + (size_t)(plane * g->area) * p->item, tap, 0, q->places);
+      conv_nd_gather_tap(q, p->item, padded + (size_t)(tap * q->positions) * p->item, 1,
+                         job->x + (size_t)(plane * g->area) * p->item, tap, 0, q->positions);
     }
     for (int64_t tap = 0; tap < g->taps; tap++) {
       conv_nd_copy(p->item, weights + (size_t)(tap * n) * p->item, 1,
                    job->w + (size_t)(channel * g->taps + tap) * p->item, 0, n);
     }
-    for (int64_t place = 0; place < g->places; place += n) {
-      int64_t rest = place / n, at = 0, pitch = q->out[last];
+    for (int64_t position = 0; position < g->positions; position += n) {
+      int64_t rest = position / n, at = 0, pitch = q->out[last];
       for (int i = last - 1; i >= 0; i--) {
         at += rest % g->out[i] * g->stride[i] * pitch;
         rest /= g->out[i];
         pitch *= q->out[i];
       }
       for (int64_t tap = 0; tap < g->taps; tap++) taps[tap] = padded + (size_t)(at + offsets[tap]) * p->item;
-      conv_nd_depthwise_row(p, job->k, y + (size_t)place * p->item, taps, weights, n);
+      conv_nd_depthwise_row(p, job->k, y + (size_t)position * p->item, taps, weights, n);
     }
-    if (job->bias != NULL) conv_nd_add_bias(p, job->k, y, job->bias + (size_t)channel * p->item, g->places);
+    if (job->bias != NULL) conv_nd_add_bias(p, job->k, y, job->bias + (size_t)channel * p->item, g->positions);
   }
 }
 
@@ -234,16 +234,16 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
 static ci_status conv_nd_plan_matmul(ci_kernel *k, int32_t dtype, ci_conv_nd *p) {
   const ci_conv_geometry *g = &p->g;
   ci_conv_nd_matmul *m = &p->matmul;
-  const int64_t places = g->nd.places;
+  const int64_t positions = g->nd.positions;
   p->dtype = dtype;
   p->item = ci_dtype_size(dtype);
   p->strategy = CI_CONV_MATMUL;
-  ci_matmul_rule(&m->rule, dtype, places, g->depth);
-  m->width = ci_min(CONV_ND_WIDTH, places > 0 ? places : 1);
+  ci_matmul_rule(&m->rule, dtype, positions, g->depth);
+  m->width = ci_min(CONV_ND_WIDTH, positions > 0 ? positions : 1);
   const int64_t block_bytes = m->rule.block * m->width * (int64_t)p->item;
   m->chunk = m->rule.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
   if (m->chunk > g->depth || m->rule.dots) m->chunk = g->depth > 0 ? g->depth : 1;
-  m->tiles = ci_ceil_div(places, m->width);
+  m->tiles = ci_ceil_div(positions, m->width);
   m->parts = 1;
   const size_t threads = (size_t)k->threads;
   size_t units;
@@ -258,7 +258,8 @@ static ci_status conv_nd_plan_matmul(ci_kernel *k, int32_t dtype, ci_conv_nd *p)
 }
 
 static ci_status conv_nd_scratch(ci_kernel *k, const ci_conv_nd *p, size_t *scratch) {
-  return ci_mul_size((uint64_t)k->threads, p->tile_bytes, scratch) ? CI_OK : conv_nd_large(k);
+  if (!ci_mul_size((uint64_t)k->threads, p->tile_bytes, scratch)) return conv_nd_large(k);
+  return CI_OK;
 }
 
 ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch) {
@@ -281,7 +282,7 @@ static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t 
   const ci_conv_nd *p = job->p;
   const ci_nd *g = &p->g.nd;
   const int64_t first = box.group * p->g.oc + r0, width = box.p1 - box.p0, depth = p->g.depth;
-  char *y = job->y + (size_t)((box.image * p->g.outputs + first) * g->places + box.p0) * p->item;
+  char *y = job->y + (size_t)((box.image * p->g.outputs + first) * g->positions + box.p0) * p->item;
   for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += p->matmul.chunk) {
     box.k0 = k0;
     box.k1 = k0 + ci_min(p->matmul.chunk, depth - k0);
@@ -298,7 +299,7 @@ static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t 
     const ci_matmul_part part = {.a = {job->w + (size_t)(first * depth + k0) * p->item, (ptrdiff_t)depth, 1},
                                  .b = b,
                                  .c = y,
-                                 .c_row = (ptrdiff_t)g->places,
+                                 .c_row = (ptrdiff_t)g->positions,
                                  .m = r1 - r0,
                                  .n = width,
                                  .k = terms,
@@ -306,7 +307,7 @@ static void conv_nd_tile(const ci_conv_nd_job *job, ci_conv_nd_box box, int64_t 
     ci_matmul_compute(&p->matmul.rule, job->k->isa, &part);
   }
   for (int64_t row = 0; job->bias != NULL && row < r1 - r0; row++) {
-    conv_nd_add_bias(p, job->k, y + (size_t)(row * g->places) * p->item, job->bias + (size_t)(first + row) * p->item,
+    conv_nd_add_bias(p, job->k, y + (size_t)(row * g->positions) * p->item, job->bias + (size_t)(first + row) * p->item,
                      width);
   }
 }
@@ -321,7 +322,7 @@ static void conv_nd_units(void *argument, int64_t begin, int64_t end, int thread
     const ci_conv_nd_box box = {.image = plane / p->g.groups,
                                 .group = plane % p->g.groups,
                                 .p0 = tile * p->matmul.width,
-                                .p1 = ci_min((tile + 1) * p->matmul.width, p->g.nd.places)};
+                                .p1 = ci_min((tile + 1) * p->matmul.width, p->g.nd.positions)};
     const int64_t r0 = part * rows;
     conv_nd_tile(job, box, r0, ci_min(r0 + rows, p->g.oc), job->scratch + (size_t)thread * p->tile_bytes);
   }
@@ -333,7 +334,7 @@ void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   if (p->strategy == CI_CONV_PLANES) {
     ci_conv_planes_run(job);
   } else if (p->strategy == CI_CONV_DEPTHWISE) {
-    ci_k_parallel(job->k, p->g.n * p->g.c, CI_CONV_ND_PLANE_WORK / (p->g.nd.places * p->g.nd.taps) + 1,
+    ci_k_parallel(job->k, p->g.n * p->g.c, CI_CONV_ND_PLANE_WORK / (p->g.nd.positions * p->g.nd.taps) + 1,
                   conv_nd_depthwise, (void *)(uintptr_t)job);
   } else {
     ci_k_parallel(job->k, p->g.n * p->g.groups * p->matmul.tiles * p->matmul.parts, 1, conv_nd_units,
@@ -430,7 +431,7 @@ ci_status ci_prepare_fused_conv(ci_kernel *k) {
   const ci_fused *program;
   CI_TRY(ci_k_prepare_as(k, (ci_span){"Conv", 4}, "nodes", ci_prepare_conv));
   ci_conv_nd *p = k->private_memory;
-  CI_TRY(ci_fused_prepare(k, 3, p->g.nd.places, &program));
+  CI_TRY(ci_fused_prepare(k, 3, p->g.nd.positions, &program));
   const bool clamp = ci_fused_prepare_clamp(k, program, &p->clamp);
   const bool planes = p->strategy == CI_CONV_PLANES;
   const bool fits = p->clamp.added == NULL || (!planes && p->clamp.added->count == k->out[0]->count);
@@ -445,17 +446,17 @@ ci_status ci_prepare_fused_conv(ci_kernel *k) {
 static void conv_nd_epilogue(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const ci_conv_nd *p = k->private_memory;
-  const int64_t places = p->g.nd.places;
+  const int64_t positions = p->g.nd.positions;
   (void)thread;
-  ci_fused_rows(p->program, (float *)k->out[0]->data + begin * places, (ptrdiff_t)places, begin, 0, end - begin,
-                places);
+  ci_fused_rows(p->program, (float *)k->out[0]->data + begin * positions, (ptrdiff_t)positions, begin, 0, end - begin,
+                positions);
 }
 
 ci_status ci_run_fused_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
   CI_TRY(ci_run_conv(k));
   if (p->inside || k->out[0]->count == 0) return CI_OK;
-  ci_k_parallel(k, p->g.n * p->g.outputs, CI_CONV_ND_PLANE_WORK / p->g.nd.places + 1, conv_nd_epilogue, k);
+  ci_k_parallel(k, p->g.n * p->g.outputs, CI_CONV_ND_PLANE_WORK / p->g.nd.positions + 1, conv_nd_epilogue, k);
   return CI_OK;
 }
 
@@ -467,8 +468,8 @@ static ci_status conv_nd_plan_spread(ci_kernel *k, int32_t dtype, ci_conv_nd *p)
   size_t columns = 0, packed, transposed;
   p->dtype = dtype;
   p->item = ci_dtype_size(dtype);
-  ci_matmul_rule(&p->transposed.rule, dtype, g->places, p->g.oc);
-  CI_TRY(conv_nd_bytes(k, g->taps, g->places, p->item, &columns));
+  ci_matmul_rule(&p->transposed.rule, dtype, g->positions, p->g.oc);
+  CI_TRY(conv_nd_bytes(k, g->taps, g->positions, p->item, &columns));
   p->transposed.width = columns > 0 && columns < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / (int64_t)columns : 1;
   /* with few images and groups, threads share the channels of a group */
   const int64_t planes = ci_min(p->g.n, 4096) * ci_min(p->g.groups, 4096);
@@ -479,7 +480,7 @@ static ci_status conv_nd_plan_spread(ci_kernel *k, int32_t dtype, ci_conv_nd *p)
   p->transposed.width = ci_min(p->transposed.width, p->g.ic > 0 ? p->g.ic : 1);
   p->transposed.tiles = ci_ceil_div(p->g.ic, p->transposed.width);
   CI_TRY(conv_nd_bytes(k, (int64_t)columns, p->transposed.width, 1, &columns));
-  packed = ci_matmul_b_bytes(&p->transposed.rule, (ptrdiff_t)g->places, 1);
+  packed = ci_matmul_b_bytes(&p->transposed.rule, (ptrdiff_t)g->positions, 1);
   p->tile_bytes = ci_round_up(packed, 64) + columns;
   transposed = ci_matmul_a_bytes(&p->transposed.rule, p->g.depth, 1, (ptrdiff_t)p->g.depth);
   if (!ci_mul_size(transposed, (uint64_t)p->g.groups, &p->transposed.packed_bytes)) return conv_nd_large(k);
@@ -500,7 +501,7 @@ static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int
   const ci_nd *g = &p->g.nd;
   const size_t plane_bytes = (size_t)g->area * p->item;
   char *copy = job->scratch + p->transposed.packed_bytes + (size_t)thread * p->tile_bytes;
-  char *tile = copy + ci_round_up(ci_matmul_b_bytes(&p->transposed.rule, (ptrdiff_t)g->places, 1), 64);
+  char *tile = copy + ci_round_up(ci_matmul_b_bytes(&p->transposed.rule, (ptrdiff_t)g->positions, 1), 64);
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t at = unit / p->transposed.tiles, group = at % p->g.groups, image = at / p->g.groups;
     const int64_t c0 = unit % p->transposed.tiles * p->transposed.width, c1 = ci_min(c0 + p->transposed.width, p->g.ic);
@@ -509,21 +510,21 @@ static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int
       a = (ci_operand){job->scratch + (size_t)(group * p->g.depth * p->g.oc) * p->item, (ptrdiff_t)p->g.oc, 1};
     }
     a.data = (const char *)a.data + (size_t)(c0 * g->taps * a.row) * p->item;
-    const char *x = job->x + (size_t)((image * p->g.outputs + group * p->g.oc) * g->places) * p->item;
+    const char *x = job->x + (size_t)((image * p->g.outputs + group * p->g.oc) * g->positions) * p->item;
     const ci_matmul_part part = {
         .a = a,
-        .b = ci_matmul_pack_b(&p->transposed.rule, (ci_operand){x, (ptrdiff_t)g->places, 1}, copy),
+        .b = ci_matmul_pack_b(&p->transposed.rule, (ci_operand){x, (ptrdiff_t)g->positions, 1}, copy),
         .c = tile,
-        .c_row = (ptrdiff_t)g->places,
+        .c_row = (ptrdiff_t)g->positions,
         .m = (c1 - c0) * g->taps,
-        .n = g->places,
+        .n = g->positions,
         .k = p->g.oc};
     ci_matmul_compute(&p->transposed.rule, job->k->isa, &part);
     for (int64_t c = c0; c < c1; c++) {
       const int64_t channel = group * p->g.ic + c;
       char *plane = job->y + (size_t)(image * p->g.c + channel) * plane_bytes;
       memset(plane, 0, plane_bytes);
-      ci_nd_scatter(g, job->k->isa, p->dtype, plane, tile + (size_t)((c - c0) * g->taps * g->places) * p->item);
+      ci_nd_scatter(g, job->k->isa, p->dtype, plane, tile + (size_t)((c - c0) * g->taps * g->positions) * p->item);
       if (job->bias != NULL) conv_nd_add_bias(p, job->k, plane, job->bias + (size_t)channel * p->item, g->area);
     }
   }
@@ -628,7 +629,7 @@ ci_status ci_prepare_conv_grad_weight(ci_kernel *k) {
   CI_TRY(conv_nd_grad_prepare(k, 1, &p));
   p->dtype = k->in[2]->dtype;
   p->item = ci_dtype_size(p->dtype);
-  ci_matmul_rule(&p->matmul.rule, p->dtype, p->g.depth, p->g.nd.places);
+  ci_matmul_rule(&p->matmul.rule, p->dtype, p->g.depth, p->g.nd.positions);
   p->matmul.rule.dots = false; /* the blocks go on from image to image */
   p->matmul.width = ci_min(CONV_ND_COLUMNS, p->g.depth > 0 ? p->g.depth : 1);
   p->matmul.tiles = ci_ceil_div(p->g.depth, p->matmul.width);
@@ -642,19 +643,19 @@ ci_status ci_prepare_conv_grad_weight(ci_kernel *k) {
 static void conv_nd_weight_units(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
   const ci_conv_nd *p = job->p;
-  const int64_t places = p->g.nd.places;
+  const int64_t positions = p->g.nd.positions;
   char *tile = job->scratch + (size_t)thread * p->tile_bytes;
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t group = unit / p->matmul.tiles, k0 = unit % p->matmul.tiles * p->matmul.width,
                   k1 = ci_min(k0 + p->matmul.width, p->g.depth);
     for (int64_t image = 0; image < p->g.n; image++) {
-      for (int64_t p0 = 0; p0 < places; p0 += p->matmul.chunk) {
+      for (int64_t p0 = 0; p0 < positions; p0 += p->matmul.chunk) {
         const ci_conv_nd_box box = {
-            image, group, k0, k1, p0, ci_min(p0 + p->matmul.chunk, places), 1, (ptrdiff_t)(k1 - k0)};
+            image, group, k0, k1, p0, ci_min(p0 + p->matmul.chunk, positions), 1, (ptrdiff_t)(k1 - k0)};
         conv_nd_gather(job, tile, &box);
         const ci_matmul_part part = {
-            .a = {job->w + (size_t)((image * p->g.outputs + group * p->g.oc) * places + p0) * p->item,
-                  (ptrdiff_t)places, 1},
+            .a = {job->w + (size_t)((image * p->g.outputs + group * p->g.oc) * positions + p0) * p->item,
+                  (ptrdiff_t)positions, 1},
             .b = {tile, box.p_step, 1},
             .c = job->y + (size_t)(group * p->g.oc * p->g.depth + k0) * p->item,
             .c_row = (ptrdiff_t)p->g.depth,
@@ -677,7 +678,7 @@ ci_status ci_run_conv_grad_weight(ci_kernel *k) {
                               .scratch = k->scratch};
   const ci_value *dw = k->out[0];
   if (dw->count == 0) return CI_OK;
-  if (job.p->g.n == 0 || job.p->g.nd.places == 0) {
+  if (job.p->g.n == 0 || job.p->g.nd.positions == 0) {
     memset(dw->data, 0, dw->bytes);
     return CI_OK;
   }

@@ -4,7 +4,7 @@
 #ifndef CI_CONV_ND_H
 #define CI_CONV_ND_H
 #include "../arithmetic/fused.h"
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #include "conv_tiles.h"
 #include "plane.h"
 

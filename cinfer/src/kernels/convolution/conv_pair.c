@@ -14,7 +14,7 @@ enum { PAIR_LEAST = 1 << 18 }; /* elements of a value that is large enough */
 /* The offset of that memory from the start of the result. */
 static int64_t pair_offset(const ci_conv_nd *p, const ci_conv_nd *q) {
   const int64_t whole = (p->g.oc - 1) / p->tiles.width * p->tiles.width;
-  return (whole + ci_min(ci_conv_planes_together(q), p->g.oc - whole)) * q->g.nd.places;
+  return (whole + ci_min(ci_conv_planes_together(q), p->g.oc - whole)) * q->g.nd.positions;
 }
 
 /* With outputs in one packed tile, the value would stay in memory as long as the result. */
@@ -25,7 +25,8 @@ size_t ci_conv_pair_bytes(const ci_kernel *k, const ci_kernel *next) {
   const bool packed = several && p->strategy == CI_CONV_TILES &&
                       (t->packed != NULL || t->mode == CI_CONV_TILES_PIXELS) && t->parts == 1;
   const bool planes = q->strategy == CI_CONV_PLANES && q->g.n == 1 && next->n_in <= 3;
-  if (!packed || !planes || k->threads > 1 || k->out[0]->count < PAIR_LEAST || q->g.nd.places > q->g.nd.area) return 0;
+  if (!packed || !planes || k->threads > 1 || k->out[0]->count < PAIR_LEAST || q->g.nd.positions > q->g.nd.area)
+    return 0;
   const int64_t numbers = pair_offset(p, q) + ci_min(p->tiles.width, p->g.oc) * q->g.nd.area;
   return (size_t)numbers * sizeof(float); /* no more than both values have */
 }

@@ -21,7 +21,7 @@ static void planes_nines(const ci_conv_nd_job *job, int64_t plane, const float *
   const ci_depthwise planes = {.x = x,
                                .w = (const float *)(const void *)job->w + channel * g->taps,
                                .bias = bias == NULL ? NULL : bias + channel,
-                               .y = (float *)(void *)job->y + plane * g->places,
+                               .y = (float *)(void *)job->y + plane * g->positions,
                                .height = g->size[0],
                                .width = g->size[1],
                                .above = g->before[0],
@@ -59,7 +59,7 @@ static void planes_transposed(const ci_conv_nd_job *job, int64_t plane, int64_t 
   const int64_t channel = plane % p->g.c, rows = p->planes.windows.rows, columns = p->planes.windows.columns;
   float *weights = scratch + p->planes.numbers, *results = weights + g->taps * lanes;
   ci_windows windows = p->planes.windows;
-  ci_conv_turn turn = {.c = results, .y_row = (ptrdiff_t)g->places, .c_step = lanes, .lanes = (int)count};
+  ci_conv_turn turn = {.c = results, .y_row = (ptrdiff_t)g->positions, .c_step = lanes, .lanes = (int)count};
   windows.x = scratch;
   windows.w = weights;
   windows.y = results;
@@ -75,8 +75,8 @@ static void planes_transposed(const ci_conv_nd_job *job, int64_t plane, int64_t 
     windows.columns = ci_min(p->planes.wide, columns - column);
     planes_transpose(p, linear, x, row * p->planes.down - p->planes.plane.above,
                      column * p->planes.right - p->planes.plane.before, count, scratch);
-    linear->depthwise_turned(&windows);
-    turn.y = (float *)(void *)job->y + plane * g->places + at;
+    linear->depthwise_transposed(&windows);
+    turn.y = (float *)(void *)job->y + plane * g->positions + at;
     turn.pixels = windows.rows * windows.columns;
     linear->conv_turn(&turn);
     if (job->program != NULL) ci_fused_rows(job->program, turn.y, turn.y_row, plane, at, count, turn.pixels);
@@ -87,7 +87,7 @@ int64_t ci_conv_planes_together(const ci_conv_nd *p) { return CI_LARGE && p->pla
 
 void ci_conv_planes_some(const ci_conv_nd_job *job, int64_t plane, int64_t count, const float *x, float *scratch) {
   const ci_nd *g = &job->p->g.nd;
-  const int64_t step = ci_conv_planes_together(job->p), places = g->places;
+  const int64_t step = ci_conv_planes_together(job->p), positions = g->positions;
   for (int64_t end = plane + count; plane < end; plane += step, x += step * g->area) {
     if (!CI_LARGE || step > 1) {
       planes_transposed(job, plane, ci_min(step, end - plane), x, scratch);
@@ -95,7 +95,8 @@ void ci_conv_planes_some(const ci_conv_nd_job *job, int64_t plane, int64_t count
     }
     planes_nines(job, plane, x);
     if (job->program == NULL) continue;
-    ci_fused_rows(job->program, (float *)(void *)job->y + plane * places, (ptrdiff_t)places, plane, 0, 1, places);
+    ci_fused_rows(job->program, (float *)(void *)job->y + plane * positions, (ptrdiff_t)positions, plane, 0, 1,
+                  positions);
   }
 }
 
@@ -150,7 +151,7 @@ bool ci_conv_planes_plan(ci_conv_nd *p) {
 void ci_conv_planes_run(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
   const int64_t together = ci_conv_planes_together(p);
-  const int64_t grain = CI_CONV_ND_PLANE_WORK / (p->g.nd.places * p->g.nd.taps * together) + 1;
+  const int64_t grain = CI_CONV_ND_PLANE_WORK / (p->g.nd.positions * p->g.nd.taps * together) + 1;
   ci_k_parallel(job->k, p->g.n * ci_ceil_div(p->g.c, together), grain, planes_parts, (void *)(uintptr_t)job);
 }
 #endif

@@ -108,7 +108,7 @@ static const float *tiles_in_file(ci_kernel *k, const ci_conv_tiles *p) {
   const ci_conv_geometry *g = p->g;
   const int64_t more = g->oc % p->width;
   if (g->groups > 1 || p->mode == CI_CONV_TILES_THREES || (more > 0 && more != p->width / 2)) return NULL;
-  return ci_k_panels(k, 1, p->width, g->channels_last);
+  return ci_k_packed_tiles(k, 1, p->width, g->channels_last);
 }
 
 static ci_conv_tiles_mode tiles_mode(const ci_conv_tiles *p) {
@@ -188,7 +188,7 @@ size_t ci_conv_tiles_offset_bytes(int64_t depth) {
 /* Whether there is anything to compute, with sums in the column form (ci_matmul). */
 static bool tiles_fits(const ci_conv_geometry *g, int32_t dtype, const ci_matmul *rule) {
   if (dtype != CI_FLOAT || rule->dots || g->nd.rank > (CI_LARGE ? 3 : 2)) return false;
-  return g->n != 0 && g->nd.places != 0 && g->ic != 0 && g->oc != 0;
+  return g->n != 0 && g->nd.positions != 0 && g->ic != 0 && g->oc != 0;
 }
 
 /* Divides the work: units of an image, and parts of a unit so that each thread takes as many. False: too large. */
@@ -392,8 +392,8 @@ static void tiles_outputs(const ci_conv_tiles_job *job, const tiles_unit *u, int
   const int64_t pixels = (u->y1 - u->y0) * (u->x1 - u->x0), columns = joined ? pixels : u->x1 - u->x0;
   const int64_t count = ci_min(p->width, g->oc - o), wide = tiles_wide(p, count), outputs = g->groups * g->oc;
   const int64_t first = u->group * g->oc + o, height = joined ? 1 : u->y1 - u->y0;
-  const int64_t places = p->y.out * p->x.out, all = places * tiles_slices_of(p);
-  const int64_t in_plane = u->z * places + u->y0 * p->x.out + u->x0;
+  const int64_t positions = p->y.out * p->x.out, all = positions * tiles_slices_of(p);
+  const int64_t in_plane = u->z * positions + u->y0 * p->x.out + u->x0;
   const float *w = u->weights + o * g->depth, *end = u->weights + tiles_numbers(p);
   const int64_t in_all = (u->image * outputs + first) * all + in_plane;
   float *to = job->y + in_all - job->begin * all, *c = totals;
@@ -416,7 +416,7 @@ static void tiles_outputs(const ci_conv_tiles_job *job, const tiles_unit *u, int
                           .all = (int)pixels};
     block.ahead = block.w + block.k * wide < end ? block.w + block.k * wide : block.w;
     const bool complete =
-        k + block.k == g->depth && !g->channels_last && outputs * places > TILES_NEARBY && !p->largest;
+        k + block.k == g->depth && !g->channels_last && outputs * positions > TILES_NEARBY && !p->largest;
     const int64_t step = joined ? TILES_NEAR : columns;
     for (int64_t y = 0, rows; y < height; y += rows) {
       rows = ci_min(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);

@@ -5,7 +5,7 @@
 #include "../../simd/isa.h"
 #include "../../simd/linear/isa_linear.h"
 #include "../arithmetic/fused.h"
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #include "conv_geometry.h"
 
 enum { CI_CONV_TILES_TERMS = 1 << 20 }; /* at most, each of which has an offset */

@@ -18,7 +18,7 @@ static bool nd_multiply(const int64_t *dims, int n, int64_t *count) {
 
 ci_status ci_nd_totals(ci_kernel *k, ci_nd *g) {
   if (nd_multiply(g->size, g->rank, &g->area) && nd_multiply(g->kernel, g->rank, &g->taps) &&
-      nd_multiply(g->out, g->rank, &g->places) && g->taps <= INT32_MAX) {
+      nd_multiply(g->out, g->rank, &g->positions) && g->taps <= INT32_MAX) {
     return CI_OK;
   }
   return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "an image, its windows or the kernel have too many elements");
@@ -135,24 +135,24 @@ ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, co
 
 /* ---- walking ---- */
 
-void ci_nd_start(ci_nd_walk *walk, const ci_nd *g, int64_t tap, int64_t place, int64_t end) {
+void ci_nd_start(ci_nd_walk *walk, const ci_nd *g, int64_t tap, int64_t position, int64_t end) {
   walk->g = g;
-  walk->place = place;
+  walk->position = position;
   walk->end = end;
   for (int i = g->rank - 1; i >= 0; i--) {
     walk->start[i] = tap % g->kernel[i] * g->dilation[i] - g->before[i];
     tap /= g->kernel[i];
-    walk->at[i] = g->out[i] > 0 ? place % g->out[i] : 0;
-    place = g->out[i] > 0 ? place / g->out[i] : 0;
+    walk->at[i] = g->out[i] > 0 ? position % g->out[i] : 0;
+    position = g->out[i] > 0 ? position / g->out[i] : 0;
   }
 }
 
 bool ci_nd_next(ci_nd_walk *walk) {
   const ci_nd *g = walk->g;
   const int last = g->rank - 1;
-  if (walk->place >= walk->end) return false;
+  if (walk->position >= walk->end) return false;
   int64_t count = g->out[last] - walk->at[last], row = 0;
-  if (count > walk->end - walk->place) count = walk->end - walk->place;
+  if (count > walk->end - walk->position) count = walk->end - walk->position;
   bool inside = true;
   for (int i = 0; i < last && inside; i++) {
     const int64_t y = walk->at[i] * g->stride[i] + walk->start[i];
@@ -163,12 +163,12 @@ bool ci_nd_next(ci_nd_walk *walk) {
   int64_t low = x < 0 ? (stride - 1 - x) / stride : 0, high = rest > 0 ? (rest - 1) / stride + 1 : 0;
   if (high > count) high = count;
   if (!inside || low >= high) low = high = count;
-  walk->first = walk->place;
+  walk->first = walk->position;
   walk->count = count;
   walk->low = low;
   walk->high = high;
   walk->source = low < high ? row * g->size[last] + x + low * stride : 0;
-  walk->place += count;
+  walk->position += count;
   walk->at[last] += count;
   for (int i = last; i > 0 && walk->at[i] == g->out[i]; i--) {
     walk->at[i] = 0;
@@ -181,9 +181,9 @@ void ci_nd_scatter(const ci_nd *g, const struct ci_isa *isa, int32_t dtype, void
   const int64_t stride = g->stride[g->rank - 1];
   for (int64_t tap = 0; tap < g->taps; tap++) {
     ci_nd_walk walk;
-    ci_nd_start(&walk, g, tap, 0, g->places);
+    ci_nd_start(&walk, g, tap, 0, g->positions);
     while (ci_nd_next(&walk)) {
-      const int64_t from = tap * g->places + walk.first + walk.low, count = walk.high - walk.low;
+      const int64_t from = tap * g->positions + walk.first + walk.low, count = walk.high - walk.low;
       if (dtype == CI_FLOAT) {
         float *to = (float *)plane + walk.source;
         const float *x = (const float *)columns + from;
@@ -220,9 +220,9 @@ ci_status ci_prepare_col2im(ci_kernel *k) {
   ci_nd *g = ci_k_private(k, sizeof *g);
   if (g == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_nd_prepare(k, rank, size, kernel, g));
-  if (x->rank != 3 || x->dims[1] % g->taps != 0 || x->dims[2] != g->places) {
+  if (x->rank != 3 || x->dims[1] % g->taps != 0 || x->dims[2] != g->positions) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected [n, a multiple of %lld, %lld]",
-                     ci_value_describe(x, described, sizeof described), (long long)g->taps, (long long)g->places);
+                     ci_value_describe(x, described, sizeof described), (long long)g->taps, (long long)g->positions);
   }
   int64_t dims[CI_MAX_RANK] = {x->dims[0], x->dims[1] / g->taps};
   memcpy(dims + 2, size, (size_t)rank * sizeof *size);
@@ -235,7 +235,7 @@ static void col2im_planes(void *argument, int64_t begin, int64_t end, int thread
   const size_t item = ci_dtype_size(k->in[0]->dtype);
   (void)thread;
   for (int64_t i = begin; i < end; i++) {
-    const char *columns = (const char *)k->in[0]->data + (size_t)(i * g->taps * g->places) * item;
+    const char *columns = (const char *)k->in[0]->data + (size_t)(i * g->taps * g->positions) * item;
     ci_nd_scatter(g, k->isa, k->in[0]->dtype, (char *)k->out[0]->data + (size_t)(i * g->area) * item, columns);
   }
 }

@@ -94,8 +94,8 @@ ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int
   }
   nd->area = nd->size[0] * nd->size[1];
   nd->taps = kh * kw;
-  nd->places = oh * ow;
-  g->pixels = g->n * nd->places;
+  nd->positions = oh * ow;
+  g->pixels = g->n * nd->positions;
   return CI_OK;
 }
 

@@ -32,7 +32,7 @@ CI_LOCAL int64_t ci_window_taps(const ci_nd *g, size_t pixel_bytes, const char *
                                 const char **taps);
 
 CI_INLINE ci_pixel ci_window_at(const ci_nd *g, int64_t pixel) {
-  const int64_t area = g->places, image = pixel / area, rest = pixel - image * area;
+  const int64_t area = g->positions, image = pixel / area, rest = pixel - image * area;
   return (ci_pixel){image, rest / g->out[1], rest % g->out[1]};
 }
 CI_INLINE void ci_window_next(const ci_nd *g, ci_pixel *p) {

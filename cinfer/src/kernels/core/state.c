@@ -32,16 +32,15 @@ static const char *state_type_name(int32_t dtype) {
 }
 
 /* "[2,?]", or "<unknown>" */
-static void state_shape_text(const ci_type *type, char *text, size_t size) {
-  int used = snprintf(text, size, type->rank < 0 ? "<unknown>" : "[");
+static void state_shape_string(const ci_type *type, char *str, size_t size) {
+  int used = snprintf(str, size, type->rank < 0 ? "<unknown>" : "[");
   for (int32_t d = 0; d < type->rank && used >= 0 && (size_t)used < size; d++) {
     const char *comma = d == 0 ? "" : ",";
-    int more = type->dims[d] < 0
-                   ? snprintf(text + used, size - (size_t)used, "%s?", comma)
-                   : snprintf(text + used, size - (size_t)used, "%s%lld", comma, (long long)type->dims[d]);
+    int more = type->dims[d] < 0 ? snprintf(str + used, size - (size_t)used, "%s?", comma)
+                                 : snprintf(str + used, size - (size_t)used, "%s%lld", comma, (long long)type->dims[d]);
     used = more < 0 ? -1 : used + more;
   }
-  if (type->rank >= 0 && used >= 0 && (size_t)used < size) snprintf(text + used, size - (size_t)used, "]");
+  if (type->rank >= 0 && used >= 0 && (size_t)used < size) snprintf(str + used, size - (size_t)used, "]");
 }
 
 /* One that the caller feeds is never prepared, so this is the error itself. */
@@ -52,7 +51,7 @@ ci_status ci_prepare_placeholder(ci_kernel *k) {
   char shape[256];
   const ci_model *model = k->node->plan->model;
   CI_TRY(ci_type_parse(ci_stored_bytes(model, model->edges.at[node->outputs].type), &type, error));
-  state_shape_text(&type, shape, sizeof shape);
+  state_shape_string(&type, shape, sizeof shape);
   return ci_node_fail(model, node, error, CI_INVALID_ARGUMENT,
                       "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",
                       CI_SPAN_ARG(ci_node_own_name(model, node)), state_type_name(type.dtype), shape);
@@ -70,7 +69,7 @@ ci_status ci_run_variable(ci_kernel *k) {
     if (slot->value.bytes > 0) memcpy(k->out[0]->data, slot->value.data, slot->value.bytes);
     return CI_OK;
   }
-  ci_plan_point(k->node->plan, ci_cell_of(k->out[0]), slot->value.data);
+  ci_plan_point(k->node->plan, ci_plan_value_of(k->out[0]), slot->value.data);
   return CI_OK;
 }
 
@@ -129,10 +128,10 @@ ci_status ci_prepare_ensure_shape(ci_kernel *k) {
   if (!fits) {
     ci_value expected = {.dtype = x->dtype, .rank = rank < CI_MAX_RANK ? rank : CI_MAX_RANK};
     for (int i = 0; i < expected.rank; i++) expected.dims[i] = dims[i];
-    char found[256], wanted[256];
+    char found[256], requested[256];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "Shape of tensor %s is not compatible with expected shape %s.",
                      strchr(ci_value_describe(x, found, sizeof found), '['),
-                     strchr(ci_value_describe(&expected, wanted, sizeof wanted), '['));
+                     strchr(ci_value_describe(&expected, requested, sizeof requested), '['));
   }
   return ci_prepare_identity(k);
 }
@@ -208,9 +207,9 @@ static ci_status state_constant_lists(ci_kernel *k) {
   CI_TRY(ci_k_attr_strings(k, "value_strings", &strings, &string_count));
   if (string_count >= 0) return state_constant_of(k, CI_STRING, 1, string_count, strings);
   if (ci_k_has(k, "value_string")) {
-    ci_span text;
-    CI_TRY(ci_k_attr_s(k, "value_string", NULL, &text));
-    return state_constant_of(k, CI_STRING, 0, 1, &text);
+    ci_span str;
+    CI_TRY(ci_k_attr_s(k, "value_string", NULL, &str));
+    return state_constant_of(k, CI_STRING, 0, 1, &str);
   }
   return state_no_constant(k);
 }
@@ -222,7 +221,7 @@ ci_status ci_prepare_constant(ci_kernel *k) {
   if (tensor.rank >= 0) {
     CI_TRY(ci_k_out(k, 0, tensor.dtype, tensor.rank, tensor.dims));
     CI_TRY(ci_k_fix(k, 0, tensor.data));
-    ci_plan_place_of(k->node->plan, k->out[0])->constant =
+    ci_plan_buffer_of(k->node->plan, k->out[0])->constant =
         ci_attr_find(k->node->plan->model, k->node->node, "value")->as.constant;
     return CI_OK;
   }

@@ -9,7 +9,7 @@
 typedef struct custom_plan { /* the step's private memory; the tensors follow it */
   ci_call call;
   ci_tensor *inputs, *outputs;
-  ci_status told; /* of an attribute that could not be read and reported it */
+  ci_status first_failure; /* of an attribute that could not be read and reported it */
 } custom_plan;
 
 static const ci_operator *custom_host(const ci_kernel *k) {
@@ -18,9 +18,9 @@ static const ci_operator *custom_host(const ci_kernel *k) {
 
 /* ---- the interface for the caller's functions ---- */
 
-static ci_status custom_told(const ci_call *call, ci_status status) {
+static ci_status custom_reported(const ci_call *call, ci_status status) {
   custom_plan *plan = ((ci_kernel *)call->kernel)->private_memory;
-  if (plan->told == CI_OK) plan->told = status;
+  if (plan->first_failure == CI_OK) plan->first_failure = status;
   return status;
 }
 
@@ -30,31 +30,31 @@ static int32_t custom_has(const ci_call *call, const char *name) {
 }
 
 static ci_status custom_int(const ci_call *call, const char *name, int64_t otherwise, int64_t *value) {
-  return custom_told(call, ci_k_attr_i(call->kernel, name, otherwise, value));
+  return custom_reported(call, ci_k_attr_i(call->kernel, name, otherwise, value));
 }
 
 static ci_status custom_float(const ci_call *call, const char *name, double otherwise, double *value) {
-  return custom_told(call, ci_k_attr_f(call->kernel, name, otherwise, value));
+  return custom_reported(call, ci_k_attr_f(call->kernel, name, otherwise, value));
 }
 
 static ci_status custom_string(const ci_call *call, const char *name, const char **data, size_t *length) {
-  ci_span text;
-  CI_TRY(custom_told(call, ci_k_attr_s(call->kernel, name, "", &text)));
-  *data = text.data;
-  *length = text.length;
+  ci_span str;
+  CI_TRY(custom_reported(call, ci_k_attr_s(call->kernel, name, "", &str)));
+  *data = str.data;
+  *length = str.length;
   return CI_OK;
 }
 
 static ci_status custom_ints(const ci_call *call, const char *name, const int64_t **values, int32_t *count) {
   int found = 0;
-  CI_TRY(custom_told(call, ci_k_attr_ints(call->kernel, name, values, &found)));
+  CI_TRY(custom_reported(call, ci_k_attr_ints(call->kernel, name, values, &found)));
   *count = found;
   return CI_OK;
 }
 
 static ci_status custom_floats(const ci_call *call, const char *name, const float **values, int32_t *count) {
   int found = 0;
-  CI_TRY(custom_told(call, ci_k_attr_floats(call->kernel, name, values, &found)));
+  CI_TRY(custom_reported(call, ci_k_attr_floats(call->kernel, name, values, &found)));
   *count = found;
   return CI_OK;
 }
@@ -119,44 +119,44 @@ static void custom_inputs(const ci_kernel *k, custom_plan *plan) {
   }
 }
 
-static ci_status custom_failed(ci_kernel *k, const char *function, ci_status status, ci_error *said) {
+static ci_status custom_failed(ci_kernel *k, const char *function, ci_status status, ci_error *reported) {
   const custom_plan *plan = k->private_memory;
   const ci_operator *host = custom_host(k);
   char what[2 * CUSTOM_NAME + 32];
-  if (plan->told != CI_OK) return plan->told;
+  if (plan->first_failure != CI_OK) return plan->first_failure;
   (void)snprintf(what, sizeof what, "%s of operator %s.%s", function, host->domain, host->name);
-  return ci_k_fail_of(k, what, status, said);
+  return ci_k_fail_of(k, what, status, reported);
 }
 
-static ci_status custom_output(ci_kernel *k, int o, const ci_tensor *said) {
+static ci_status custom_output(ci_kernel *k, int o, const ci_tensor *reported) {
   const ci_operator *host = custom_host(k);
-  bool fits = said->rank >= 0 && said->rank <= CI_MAX_RANK && said->dtype != CI_STRING && !ci_holds(said->dtype) &&
-              ci_dtype_size(said->dtype) > 0;
-  for (int32_t d = 0; fits && d < said->rank; d++) fits = said->dims[d] >= 0;
-  if (fits) return ci_k_out(k, o, said->dtype, said->rank, said->dims);
+  bool fits = reported->rank >= 0 && reported->rank <= CI_MAX_RANK && reported->dtype != CI_STRING &&
+              !ci_holds(reported->dtype) && ci_dtype_size(reported->dtype) > 0;
+  for (int32_t d = 0; fits && d < reported->rank; d++) fits = reported->dims[d] >= 0;
+  if (fits) return ci_k_out(k, o, reported->dtype, reported->rank, reported->dims);
   return ci_k_fail(
       k, CI_INVALID_ARGUMENT,
       "shape of operator %s.%s gives %s of rank %d for output %d, expected a type of numbers, a rank of 0 to "
       "%d and no negative dimension",
-      host->domain, host->name, ci_dtype_name(said->dtype), (int)said->rank, o, CI_MAX_RANK);
+      host->domain, host->name, ci_dtype_name(reported->dtype), (int)reported->rank, o, CI_MAX_RANK);
 }
 
 ci_status ci_prepare_custom(ci_kernel *k) {
   const ci_operator *host = custom_host(k);
   custom_plan *plan = custom_memory(k);
-  ci_error said = {.status = CI_OK};
+  ci_error reported = {.status = CI_OK};
   bool known = true;
   if (plan == NULL) return ci_k_no_memory(k);
   custom_inputs(k, plan);
   for (int i = 0; i < k->n_in; i++) known = known && (k->in[i] == NULL || k->in[i]->data != NULL);
-  const ci_status status = host->shape(host->user, &plan->call, &said);
+  const ci_status status = host->shape(host->user, &plan->call, &reported);
   if (status == CI_AT_RUN && !known) return CI_PENDING;
   if (status == CI_AT_RUN) {
     return ci_k_fail(k, CI_UNKNOWN,
                      "shape of operator %s.%s returned CI_AT_RUN, but the numbers of all its inputs are known",
                      host->domain, host->name);
   }
-  if (status != CI_OK) return custom_failed(k, "shape", status, &said);
+  if (status != CI_OK) return custom_failed(k, "shape", status, &reported);
   for (int o = 0; o < k->n_out; o++) CI_TRY(custom_output(k, o, &plan->outputs[o]));
   k->scratch_bytes = plan->call.scratch_bytes;
   return CI_OK;
@@ -165,11 +165,11 @@ ci_status ci_prepare_custom(ci_kernel *k) {
 ci_status ci_run_custom(ci_kernel *k) {
   const ci_operator *host = custom_host(k);
   custom_plan *plan = k->private_memory;
-  ci_error said = {.status = CI_OK};
-  plan->told = CI_OK;
+  ci_error reported = {.status = CI_OK};
+  plan->first_failure = CI_OK;
   custom_inputs(k, plan);
   for (int o = 0; o < k->n_out; o++) custom_view(k->out[o], &plan->outputs[o]);
   plan->call.scratch = k->scratch_bytes == 0 ? NULL : k->scratch;
-  const ci_status status = host->run(host->user, &plan->call, &said);
-  return status == CI_OK ? CI_OK : custom_failed(k, "run", status, &said);
+  const ci_status status = host->run(host->user, &plan->call, &reported);
+  return status == CI_OK ? CI_OK : custom_failed(k, "run", status, &reported);
 }

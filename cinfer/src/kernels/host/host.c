@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "../../session/session.h"
-#include "../text/text.h"
+#include "../strings/strings.h"
 
 typedef struct host_plan { /* the step's private memory; the arrays it points at follow it */
   ci_tensor *inputs;
@@ -12,7 +12,7 @@ typedef struct host_plan { /* the step's private memory; the arrays it points at
   bool called; /* the function is running: it may give outputs */
 } host_plan;
 
-static bool host_room(size_t *total, size_t count, size_t item, size_t *offset) {
+static bool host_capacity(size_t *total, size_t count, size_t item, size_t *offset) {
   size_t bytes;
   *offset = *total;
   return ci_mul_size(count, item, &bytes) && ci_add_size(ci_round_up(bytes, 8), *total, total);
@@ -20,10 +20,10 @@ static bool host_room(size_t *total, size_t count, size_t item, size_t *offset) 
 
 static host_plan *host_memory(ci_kernel *k, ci_span function) {
   size_t total = sizeof(host_plan), inputs, outputs, given, name;
-  if (!host_room(&total, (size_t)k->n_in, sizeof(ci_tensor), &inputs) ||
-      !host_room(&total, (size_t)k->n_out, sizeof(ci_info), &outputs) ||
-      !host_room(&total, (size_t)k->n_out, sizeof(bool), &given) || !host_room(&total, function.length, 1, &name) ||
-      !ci_add_size(total, 1, &total)) {
+  if (!host_capacity(&total, (size_t)k->n_in, sizeof(ci_tensor), &inputs) ||
+      !host_capacity(&total, (size_t)k->n_out, sizeof(ci_info), &outputs) ||
+      !host_capacity(&total, (size_t)k->n_out, sizeof(bool), &given) ||
+      !host_capacity(&total, function.length, 1, &name) || !ci_add_size(total, 1, &total)) {
     return NULL;
   }
   char *memory = ci_k_private(k, total);
@@ -38,7 +38,7 @@ static host_plan *host_memory(ci_kernel *k, ci_span function) {
 }
 
 /* An output whose shape is not known has separate memory, allocated when the function gives it. */
-static ci_status host_place(ci_kernel *k, int o, const ci_type *type, ci_info *info) {
+static ci_status host_buffer(ci_kernel *k, int o, const ci_type *type, ci_info *info) {
   ci_plan *plan = k->node->plan;
   info->dtype = type->dtype;
   info->rank = type->rank;
@@ -46,13 +46,13 @@ static ci_status host_place(ci_kernel *k, int o, const ci_type *type, ci_info *i
   bool known = type->rank >= 0;
   for (int32_t d = 0; d < type->rank; d++) known = known && type->dims[d] >= 0;
   if (known) return ci_k_out(k, o, type->dtype, type->rank, type->dims);
-  ci_cell *cell = ci_cell_of(k->out[o]);
-  int32_t place = ci_plan_place(plan, CI_HOME_HEAP, 0);
-  if (place == CI_NONE) return ci_k_no_memory(k);
-  cell->value.dtype = type->dtype;
-  cell->value.rank = -1;
-  ci_plan_own(plan, cell, place);
-  cell->made = k->node->begin;
+  ci_plan_value *plan_value = ci_plan_value_of(k->out[o]);
+  int32_t buffer = ci_plan_buffer(plan, CI_HOME_HEAP, 0);
+  if (buffer == CI_NONE) return ci_k_no_memory(k);
+  plan_value->value.dtype = type->dtype;
+  plan_value->value.rank = -1;
+  ci_plan_own(plan, plan_value, buffer);
+  plan_value->made = k->node->begin;
   return CI_OK;
 }
 
@@ -65,13 +65,13 @@ static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
   if (type.kind != CI_KIND_TENSOR || ci_dtype_size(type.dtype) == 0) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "output %d is not declared as a tensor of a known type", o);
   }
-  return host_place(k, o, &type, info);
+  return host_buffer(k, o, &type, info);
 }
 
 ci_status ci_prepare_host_call(ci_kernel *k) {
   ci_span function;
   CI_TRY(ci_k_attr_s(k, "function", "", &function));
-  if (!ci_is_text(function)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the name of the function has a zero byte");
+  if (!ci_is_string(function)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the name of the function has a zero byte");
   host_plan *plan = host_memory(k, function);
   if (plan == NULL) return ci_k_no_memory(k);
   for (int o = 0; o < k->n_out; o++) {
@@ -107,33 +107,34 @@ ci_status ci_prepare_image_decoder(ci_kernel *k) {
   if (plan == NULL) return ci_k_no_memory(k);
   plan->outputs[0].name = plan->function;
   const ci_type type = {.dtype = CI_UINT8, .rank = 3, .dims = {-1, -1, chosen == 2 ? 1 : 3}};
-  return host_place(k, 0, &type, &plan->outputs[0]);
+  return host_buffer(k, 0, &type, &plan->outputs[0]);
 }
 
 /* ---- the function gives its outputs ---- */
 
 /* Text that the function owns is copied to where views of this run may show it. */
-static ci_status host_texts(ci_kernel *k, const ci_value *from, ci_string *to) {
+static ci_status host_strings(ci_kernel *k, const ci_value *from, ci_string *to) {
   const ci_string *given = from->data;
-  char *text = NULL;
+  char *str = NULL;
   size_t bytes = 0;
-  for (int64_t i = 0; i < from->count; i++) CI_TRY(ci_text_add(k, &bytes, given[i].length));
-  CI_TRY(ci_text_memory(k, bytes, &text));
+  for (int64_t i = 0; i < from->count; i++) CI_TRY(ci_string_add(k, &bytes, given[i].length));
+  CI_TRY(ci_string_memory(k, bytes, &str));
   for (int64_t i = 0; i < from->count; i++) {
-    to[i] = (ci_string){text, given[i].length};
-    if (given[i].length > 0) memcpy(text, given[i].data, given[i].length);
-    text += given[i].length;
+    to[i] = (ci_string){str, given[i].length};
+    if (given[i].length > 0) memcpy(str, given[i].data, given[i].length);
+    str += given[i].length;
   }
   return CI_OK;
 }
 
 static ci_status host_wrong(const ci_host_call *call, int32_t output, const ci_value *value, ci_error *error) {
   const ci_info *declared = &call->outputs[output];
-  ci_value wanted = {.dtype = declared->dtype, .rank = declared->rank};
+  ci_value requested = {.dtype = declared->dtype, .rank = declared->rank};
   char found[200], expected[200];
-  memcpy(wanted.dims, declared->dims, sizeof wanted.dims);
+  memcpy(requested.dims, declared->dims, sizeof requested.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "output %d of %.200s is %s, expected %s", (int)output, call->function,
-                 ci_value_describe(value, found, sizeof found), ci_value_describe(&wanted, expected, sizeof expected));
+                 ci_value_describe(value, found, sizeof found),
+                 ci_value_describe(&requested, expected, sizeof expected));
 }
 
 static bool host_fits(const ci_info *declared, const ci_value *value) {
@@ -169,11 +170,11 @@ ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *tens
   ci_error *outside = k->node->plan->error;
   k->node->plan->error = error;
   ci_status status = CI_OK;
-  if (ci_plan_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
+  if (ci_plan_buffer_of(k->node->plan, to)->home == CI_HOME_HEAP) {
     *to = value;
     status = ci_heap_value(k, to);
   }
-  if (status == CI_OK && value.dtype == CI_STRING) status = host_texts(k, &value, to->data);
+  if (status == CI_OK && value.dtype == CI_STRING) status = host_strings(k, &value, to->data);
   else if (status == CI_OK && value.bytes > 0) memcpy(to->data, value.data, value.bytes);
   k->node->plan->error = outside;
   plan->given[output] = status == CI_OK;
@@ -191,10 +192,10 @@ static ci_status host_inputs(ci_kernel *k, ci_tensor *inputs) {
   return CI_OK;
 }
 
-static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status status, ci_error *said) {
+static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status status, ci_error *reported) {
   char what[240];
   (void)snprintf(what, sizeof what, "the host function %.200s", plan->function);
-  return ci_k_fail_of(k, what, status, said);
+  return ci_k_fail_of(k, what, status, reported);
 }
 
 static ci_host_call host_call_of(ci_kernel *k) {
@@ -232,7 +233,7 @@ static bool host_independent(const ci_step *step, ci_step *const *before, size_t
     if (step->k.in[i] == NULL || ci_holds(step->k.in[i]->dtype)) return false;
     for (size_t s = 0; s < count; s++) {
       for (int o = 0; o < before[s]->k.n_out; o++) {
-        if (ci_cell_of(step->k.in[i])->root == ci_cell_of(before[s]->k.out[o])->root) return false;
+        if (ci_plan_value_of(step->k.in[i])->root == ci_plan_value_of(before[s]->k.out[o])->root) return false;
       }
     }
   }
@@ -259,7 +260,7 @@ int ci_host_peek(const ci_host_call *call, int n, ci_host_call *next) {
 ci_status ci_run_host_call(ci_kernel *k) {
   const struct ci_session *session = k->node->plan->session;
   host_plan *plan = k->private_memory;
-  ci_error said = {.status = CI_OK};
+  ci_error reported = {.status = CI_OK};
   if (session->host.call == NULL) {
     return ci_k_fail(
         k, CI_FAILED_PRECONDITION,
@@ -271,9 +272,9 @@ ci_status ci_run_host_call(ci_kernel *k) {
   for (int o = 0; o < k->n_out; o++) plan->given[o] = false;
   ci_host_call call = host_call_of(k);
   plan->called = true;
-  const ci_status status = session->host.call(session->host.user, &call, &said);
+  const ci_status status = session->host.call(session->host.user, &call, &reported);
   plan->called = false;
-  if (status != CI_OK) return host_failed(k, plan, status, &said);
+  if (status != CI_OK) return host_failed(k, plan, status, &reported);
   for (int o = 0; o < k->n_out; o++) {
     if (!plan->given[o]) {
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "%.200s returned without its output %d", plan->function, o);

@@ -84,12 +84,12 @@ static void deform_fill(const ci_conv_nd_job *job, char *to, const ci_conv_nd_bo
     const int64_t y0 = tap / g->kernel[1] * g->dilation[0] - g->before[0];
     const int64_t x0 = tap % g->kernel[1] * g->dilation[1] - g->before[1];
     for (int64_t i = box->p0; i < box->p1; i++) {
-      const double dy = deform_load(p, k->in[2]->data, 2 * row * g->places + i);
-      const double dx = deform_load(p, k->in[2]->data, (2 * row + 1) * g->places + i);
+      const double dy = deform_load(p, k->in[2]->data, 2 * row * g->positions + i);
+      const double dx = deform_load(p, k->in[2]->data, (2 * row + 1) * g->positions + i);
       const double y = (double)(i / g->out[1] * g->stride[0] + y0) + dy;
       const double x = (double)(i % g->out[1] * g->stride[1] + x0) + dx;
       double value = deform_sample(p, plane, y, x);
-      if (mask != NULL) value = value * deform_load(p, mask, row * g->places + i);
+      if (mask != NULL) value = value * deform_load(p, mask, row * g->positions + i);
       const int64_t at = (term - box->k0) * box->k_step + (i - box->p0) * box->p_step;
       if (p->item == 4) {
         ((float *)(void *)to)[at] = (float)value;

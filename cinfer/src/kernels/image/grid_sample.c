@@ -13,7 +13,7 @@ typedef struct grid_plan {
 } grid_plan;
 
 typedef struct grid_axis { /* taps of a coordinate along one axis; -1: outside, no element */
-  int64_t place[4];
+  int64_t position[4];
   double weight[4], slope[4]; /* slope: derivative of the weight by the grid's number */
 } grid_axis;
 
@@ -93,7 +93,7 @@ ci_status ci_prepare_grid_sample_grad(ci_kernel *k) {
 
 /* ---- taps ---- */
 
-static int64_t grid_place(const grid_plan *p, int64_t i, int64_t n) {
+static int64_t grid_position(const grid_plan *p, int64_t i, int64_t n) {
   if (i >= 0 && i < n) return i;
   if (p->padding == 0 || n == 0) return -1;
   if (p->padding == 1) return i < 0 ? 0 : n - 1;
@@ -125,7 +125,7 @@ static void grid_taps(const grid_plan *p, double g, int64_t n, grid_axis *t) {
   if (p->taps == 1) base = base + (part > 0.5 || (part == 0.5 && ((int64_t)base & 1) != 0) ? 1.0 : 0.0);
   const int first = p->taps == 4 ? -1 : 0;
   for (int i = 0; i < p->taps; i++) {
-    t->place[i] = grid_place(p, (int64_t)base + first + i, n);
+    t->position[i] = grid_position(p, (int64_t)base + first + i, n);
     const double at = part - (double)(first + i);
     t->weight[i] = p->taps == 1 ? 1.0 : p->taps == 4 ? grid_cubic(at, false) : i == 0 ? 1.0 - part : part;
     t->slope[i] = per * (p->taps == 1 ? 0.0 : p->taps == 4 ? grid_cubic(at, true) : i == 0 ? -1.0 : 1.0);
@@ -146,8 +146,8 @@ static int64_t grid_term(const grid_plan *p, const grid_axis *t, const int *tap,
   int64_t at = 0;
   *weight = 1.0;
   for (int i = 0; i < p->axes; i++) {
-    if (t[i].place[tap[i]] < 0) return -1;
-    at = at * p->size[i] + t[i].place[tap[i]];
+    if (t[i].position[tap[i]] < 0) return -1;
+    at = at * p->size[i] + t[i].position[tap[i]];
     *weight = *weight * t[i].weight[tap[i]];
     for (int j = 0; j < p->axes && slope != NULL; j++) {
       slope[j] = (i == 0 ? 1.0 : slope[j]) * (i == j ? t[i].slope[tap[i]] : t[i].weight[tap[i]]);
@@ -157,9 +157,9 @@ static int64_t grid_term(const grid_plan *p, const grid_axis *t, const int *tap,
 }
 
 /* Taps of a point of the grid, whose numbers come last axis first. */
-static void grid_at(const ci_kernel *k, const grid_plan *p, int64_t place, grid_axis *t) {
+static void grid_at(const ci_kernel *k, const grid_plan *p, int64_t position, grid_axis *t) {
   for (int i = 0; i < p->axes; i++) {
-    grid_taps(p, img_load(k->in[1], place * p->axes + p->axes - 1 - i), p->size[i], &t[i]);
+    grid_taps(p, img_load(k->in[1], position * p->axes + p->axes - 1 - i), p->size[i], &t[i]);
   }
 }
 
@@ -184,40 +184,41 @@ static void grid_keep(const grid_plan *p, const grid_axis *t, grid_terms *terms)
 }
 
 /* The sums of all channels of image n at one point. */
-static void grid_channels(const ci_kernel *k, const grid_plan *p, int64_t n, int64_t place, const grid_terms *terms) {
+static void grid_channels(const ci_kernel *k, const grid_plan *p, int64_t n, int64_t position,
+                          const grid_terms *terms) {
   const bool single = k->in[0]->dtype == CI_FLOAT;
   for (int64_t c = n * p->channels; c < (n + 1) * p->channels; c++) {
     double sum = 0.0;
     if (single) {
       const float *x = (const float *)k->in[0]->data + c * p->x_count;
       for (int i = 0; i < terms->count; i++) sum = sum + terms->weight[i] * (double)x[terms->at[i]];
-      ((float *)k->out[0]->data)[c * p->y_count + place] = (float)sum;
+      ((float *)k->out[0]->data)[c * p->y_count + position] = (float)sum;
       continue;
     }
     for (int i = 0; i < terms->count; i++) {
       sum = sum + terms->weight[i] * img_load(k->in[0], c * p->x_count + terms->at[i]);
     }
-    img_store(k->out[0], c * p->y_count + place, sum);
+    img_store(k->out[0], c * p->y_count + position, sum);
   }
 }
 
-static void grid_places(void *argument, int64_t begin, int64_t end, int thread) {
+static void grid_positions(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const grid_plan *p = k->private_memory;
   grid_axis t[GRID_MOST_AXES];
   grid_terms terms;
   (void)thread;
-  for (int64_t place = begin; place < end; place++) {
-    const int64_t n = place / p->y_count;
-    grid_at(k, p, place, t);
+  for (int64_t position = begin; position < end; position++) {
+    const int64_t n = position / p->y_count;
+    grid_at(k, p, position, t);
     grid_keep(p, t, &terms);
-    grid_channels(k, p, n, place % p->y_count, &terms);
+    grid_channels(k, p, n, position % p->y_count, &terms);
   }
 }
 
 ci_status ci_run_grid_sample(ci_kernel *k) {
   const grid_plan *p = k->private_memory;
-  if (k->out[0]->count > 0) ci_k_parallel(k, k->in[0]->dims[0] * p->y_count, 256, grid_places, k);
+  if (k->out[0]->count > 0) ci_k_parallel(k, k->in[0]->dims[0] * p->y_count, 256, grid_positions, k);
   return CI_OK;
 }
 
@@ -227,12 +228,12 @@ static void grid_back_images(void *argument, int64_t begin, int64_t end, int thr
   const ci_value *x = k->in[0], *dy = k->in[2], *dx = k->out[0], *dgrid = k->out[1];
   grid_axis t[GRID_MOST_AXES];
   (void)thread;
-  for (int64_t place = begin * p->y_count; place < end * p->y_count; place++) {
-    const int64_t n = place / p->y_count;
+  for (int64_t position = begin * p->y_count; position < end * p->y_count; position++) {
+    const int64_t n = position / p->y_count;
     double by_grid[GRID_MOST_AXES] = {0}, slope[GRID_MOST_AXES], weight;
-    grid_at(k, p, place, t);
+    grid_at(k, p, position, t);
     for (int64_t c = n * p->channels; c < (n + 1) * p->channels; c++) {
-      const double g = img_load(dy, c * p->y_count + place % p->y_count);
+      const double g = img_load(dy, c * p->y_count + position % p->y_count);
       int tap[GRID_MOST_AXES] = {0};
       do {
         const int64_t from = grid_term(p, t, tap, &weight, slope);
@@ -242,7 +243,7 @@ static void grid_back_images(void *argument, int64_t begin, int64_t end, int thr
         for (int i = 0; i < p->axes; i++) by_grid[i] = by_grid[i] + slope[i] * (img_load(x, at) * g);
       } while (grid_next(p, tap));
     }
-    for (int i = 0; i < p->axes; i++) img_store(dgrid, place * p->axes + p->axes - 1 - i, by_grid[i]);
+    for (int i = 0; i < p->axes; i++) img_store(dgrid, position * p->axes + p->axes - 1 - i, by_grid[i]);
   }
 }
 

@@ -229,9 +229,9 @@ static void resize_table(const resize_plan *p, const resize_axis *a, int64_t i) 
 }
 
 static bool resize_table_bytes(const resize_axis *a, size_t *bytes) {
-  size_t cells, more;
-  return ci_mul_size((uint64_t)a->out, (uint64_t)a->taps, &cells) && ci_mul_size(cells, 16, &cells) &&
-         ci_add_size(cells, ci_round_up((size_t)a->out, 8), &more) && ci_add_size(*bytes, more, bytes) &&
+  size_t plan_values, more;
+  return ci_mul_size((uint64_t)a->out, (uint64_t)a->taps, &plan_values) && ci_mul_size(plan_values, 16, &plan_values) &&
+         ci_add_size(plan_values, ci_round_up((size_t)a->out, 8), &more) && ci_add_size(*bytes, more, bytes) &&
          *bytes < PTRDIFF_MAX / 4;
 }
 
@@ -269,11 +269,11 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head) {
   char *memory = (char *)(p + 1);
   for (int i = 0; i < p->rank; i++) {
     resize_axis *a = &p->axis[i];
-    const int64_t cells = a->taps * a->out;
+    const int64_t plan_values = a->taps * a->out;
     a->index = (int64_t *)(void *)memory;
-    a->weights = (double *)(void *)(memory + cells * 8);
-    a->outside = (bool *)(void *)(memory + cells * 16);
-    memory += (size_t)cells * 16 + (a->taps > 0 ? ci_round_up((size_t)a->out, 8) : 0);
+    a->weights = (double *)(void *)(memory + plan_values * 8);
+    a->outside = (bool *)(void *)(memory + plan_values * 16);
+    memory += (size_t)plan_values * 16 + (a->taps > 0 ? ci_round_up((size_t)a->out, 8) : 0);
     for (int64_t o = 0; o < a->out && a->taps > 0; o++) {
       resize_table(p, a, o);
       p->any_outside |= a->outside[o];
@@ -311,7 +311,7 @@ ci_status ci_prepare_resize_grad(ci_kernel *k) {
   resize_plan plan = {.transposed = true};
   int64_t dims[CI_MAX_RANK];
   int rank = 0;
-  char text[160];
+  char str[160];
   if (dy->dtype != CI_FLOAT && dy->dtype != CI_DOUBLE) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s, only for floats", ci_dtype_name(dy->dtype));
   }
@@ -322,7 +322,7 @@ ci_status ci_prepare_resize_grad(ci_kernel *k) {
   for (int i = 0; i < rank && same; i++) same = dy->dims[i] == plan.axis[i].out;
   if (!same) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from x_shape and the sizes",
-                     ci_value_describe(dy, text, sizeof text));
+                     ci_value_describe(dy, str, sizeof str));
   }
   return resize_layout(k, &plan);
 }
@@ -385,8 +385,8 @@ static void resize_sums(void *argument, int64_t begin, int64_t end, int thread) 
     double *to = s->to + outer * a->out * s->inner;
     const double *from = s->from + outer * a->size * s->inner;
     if (s->inner == 1) resize_line(to, from, a, o, last);
-    for (int64_t place = o; place < last && s->inner != 1; place++)
-      resize_row(to + place * s->inner, from, a, place, s->inner);
+    for (int64_t position = o; position < last && s->inner != 1; position++)
+      resize_row(to + position * s->inner, from, a, position, s->inner);
     i += last - o;
   }
 }
@@ -523,15 +523,15 @@ CI_FAST static void resize_pick(const resize_moves *m, char *to, const char *fro
   }
 }
 
-typedef struct resize_place { /* a line on its way through the output */
+typedef struct resize_position { /* a line on its way through the output */
   int64_t at[CI_MAX_RANK];
   size_t source; /* where it begins in the input */
-} resize_place;
+} resize_position;
 
 static int64_t resize_index(const resize_axis *a, int64_t at) { return a->taps > 0 ? a->index[at] : at; }
 
 /* `line` of [.. i]: its index along axis i, then those of the axes outside of it. */
-static void resize_goto(const resize_moves *m, resize_place *w, int64_t line) {
+static void resize_goto(const resize_moves *m, resize_position *w, int64_t line) {
   w->source = 0;
   for (int i = m->inner - 1; i >= 0; i--) {
     const resize_axis *a = &m->p->axis[i];
@@ -541,7 +541,7 @@ static void resize_goto(const resize_moves *m, resize_place *w, int64_t line) {
   }
 }
 
-static void resize_next(const resize_moves *m, resize_place *w) {
+static void resize_next(const resize_moves *m, resize_position *w) {
   for (int i = m->inner - 1; i >= 0; i--) {
     const resize_axis *a = &m->p->axis[i];
     const int64_t was = resize_index(a, w->at[i]);
@@ -553,7 +553,7 @@ static void resize_next(const resize_moves *m, resize_place *w) {
 }
 
 /* Goes to the last of `most` lines that follow and are the same; gives how many that were. */
-static int64_t resize_same(const resize_moves *m, resize_place *w, int64_t most) {
+static int64_t resize_same(const resize_moves *m, resize_position *w, int64_t most) {
   const int axis = m->inner - 1;
   int64_t same = 0;
   if (axis < 0 || m->p->axis[axis].taps == 0) return 0;
@@ -570,7 +570,7 @@ static void resize_copies(void *argument, int64_t begin, int64_t end, int thread
   const resize_moves *m = argument;
   const resize_axis *a = &m->p->axis[m->inner];
   const struct ci_isa_move *move = m->isa->move;
-  resize_place w;
+  resize_position w;
   (void)thread;
   resize_goto(m, &w, begin / a->out);
   int64_t o = begin % a->out;
@@ -580,8 +580,8 @@ static void resize_copies(void *argument, int64_t begin, int64_t end, int thread
     const char *from = m->from + w.source;
     char *to = m->to + (size_t)i * m->row;
     if (m->row == m->item) resize_pick(m, to, from, o, last);
-    for (int64_t place = o; place < last && m->row != m->item; place++)
-      move->runs(to + (size_t)place * m->row, 0, from + (size_t)a->index[place] * m->row, 0, 1, m->row);
+    for (int64_t position = o; position < last && m->row != m->item; position++)
+      move->runs(to + (size_t)position * m->row, 0, from + (size_t)a->index[position] * m->row, 0, 1, m->row);
     if (o > 0 || last < a->out) continue;
     const int64_t same = resize_same(m, &w, (end - i) / a->out - 1);
     move->runs(to + line, (ptrdiff_t)line, to, 0, same, line);
@@ -596,12 +596,12 @@ static void resize_move(ci_kernel *k, const resize_plan *p) {
   m.row = m.item * (size_t)ci_shape_count(y->dims, m.inner + 1, y->rank);
   size_t bytes = m.row * (size_t)x->dims[m.inner];
   for (int i = m.inner - 1; i >= 0; bytes *= (size_t)x->dims[i--]) m.stride[i] = bytes;
-  const int64_t places = ci_shape_count(y->dims, 0, m.inner + 1), grain = RS_GRAIN / (int64_t)m.row + 1;
+  const int64_t positions = ci_shape_count(y->dims, 0, m.inner + 1), grain = RS_GRAIN / (int64_t)m.row + 1;
   if (p->any_outside) { /* the elements there may be any NaN */
-    ci_k_parallel(k, places, grain, resize_copies, &m);
+    ci_k_parallel(k, positions, grain, resize_copies, &m);
   } else {
     ci_k_repeats(k, x);
-    ci_k_parallel_rows(k, places, grain, resize_copies, &m);
+    ci_k_parallel_rows(k, positions, grain, resize_copies, &m);
   }
 }
 

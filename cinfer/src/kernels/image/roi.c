@@ -117,7 +117,7 @@ static roi_box roi_box_of(const roi_plan *p, const ci_value *rois, int64_t r) {
 }
 
 /* Sample q of bin (i, j). */
-static bool roi_place(const roi_plan *p, const roi_box *b, int64_t i, int64_t j, int64_t q, roi_corners *s) {
+static bool roi_position(const roi_plan *p, const roi_box *b, int64_t i, int64_t j, int64_t q, roi_corners *s) {
   const double row = (double)(q / b->columns), column = (double)(q % b->columns);
   const double y = b->top + (double)i * b->bin_h + (row + 0.5) * b->bin_h / (double)b->rows;
   const double x = b->left + (double)j * b->bin_w + (column + 0.5) * b->bin_w / (double)b->columns;
@@ -132,7 +132,7 @@ static double roi_bin(const ci_kernel *k, const roi_plan *p, const roi_box *b, i
   int64_t winner = -1;
   roi_corners s;
   for (int64_t q = 0; q < samples; q++) {
-    const bool inside = roi_place(p, b, i, j, q, &s);
+    const bool inside = roi_position(p, b, i, j, q, &s);
     if (!inside && best < 0.0) best = 0.0, winner = -1;
     for (int c = 0; c < 4 && inside; c++) {
       const int64_t at = plane + s.at[c];
@@ -170,7 +170,7 @@ static void roi_means(const ci_kernel *k, const roi_box *b, int64_t r, int64_t n
     const int64_t count = bins - first < most ? bins - first : most;
     for (int64_t q = 0; q < count * samples; q++) {
       const int64_t o = first + q / samples;
-      if (!roi_place(p, b, o / p->ow, o % p->ow, q % samples, &kept[q])) kept[q].at[0] = -1;
+      if (!roi_position(p, b, o / p->ow, o % p->ow, q % samples, &kept[q])) kept[q].at[0] = -1;
     }
     for (int64_t c = begin; c < end; c++) {
       const float *x = (const float *)k->in[0]->data + (n * p->channels + c) * p->h * p->w;

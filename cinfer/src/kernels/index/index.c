@@ -9,37 +9,37 @@
 #include "../arithmetic/integers.h"
 
 static ci_status index_type(ci_kernel *k, const ci_value *indices) {
-  char text[128];
+  char str[128];
   if (indices->dtype == CI_INT32 || indices->dtype == CI_INT64) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64",
-                   ci_value_describe(indices, text, sizeof text));
+                   ci_value_describe(indices, str, sizeof str));
 }
 
 /* Position i of indices as "[2, 0]". */
-static const char *index_position(const ci_value *indices, int64_t i, char *text, size_t size) {
+static const char *index_position(const ci_value *indices, int64_t i, char *str, size_t size) {
   int64_t at[CI_MAX_RANK];
   size_t used = 0;
   for (int axis = indices->rank - 1; axis >= 0; axis--) {
     at[axis] = i % indices->dims[axis];
     i /= indices->dims[axis];
   }
-  text[0] = '\0';
+  str[0] = '\0';
   for (int axis = 0; axis < indices->rank && used < size; axis++) {
-    const int wrote = snprintf(text + used, size - used, "%s%lld", axis == 0 ? "" : ", ", (long long)at[axis]);
+    const int wrote = snprintf(str + used, size - used, "%s%lld", axis == 0 ? "" : ", ", (long long)at[axis]);
     if (wrote < 0) break;
     used += (size_t)wrote;
   }
-  return text;
+  return str;
 }
 
 static ci_status index_bad(ci_kernel *k, const ci_value *indices, int64_t i, int64_t index, int64_t low, int64_t size) {
-  char place[160];
+  char position[160];
   if (size == 0) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld, but the axis that it selects from is empty",
-                     index_position(indices, i, place, sizeof place), (long long)index);
+                     index_position(indices, i, position, sizeof position), (long long)index);
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is outside %lld to %lld",
-                   index_position(indices, i, place, sizeof place), (long long)index, (long long)low,
+                   index_position(indices, i, position, sizeof position), (long long)index, (long long)low,
                    (long long)(size - 1));
 }
 
@@ -60,13 +60,14 @@ ci_status ci_run_index_range(ci_kernel *k) {
   const ci_value *indices = k->in[0];
   const int64_t limit = *(const int64_t *)k->private_memory;
   const bool narrow = indices->dtype == CI_INT32;
-  char place[160];
+  char position[160];
   for (int64_t i = 0; i < indices->count; i++) {
     const int64_t index = narrow ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
     if (index >= 0 && (limit < 0 || index < limit)) continue;
-    index_position(indices, i, place, sizeof place);
-    if (limit < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is negative", place, (long long)index);
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)", place, (long long)index,
+    index_position(indices, i, position, sizeof position);
+    if (limit < 0)
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is negative", position, (long long)index);
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)", position, (long long)index,
                      (long long)limit);
   }
   return CI_OK;
@@ -90,12 +91,12 @@ struct index_gather {
 
 ci_status ci_prepare_gather(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1];
-  int64_t wanted = 0, dims[CI_MAX_RANK];
+  int64_t requested = 0, dims[CI_MAX_RANK];
   int axis = 0, rank = 0;
   const size_t item = ci_dtype_size(data->dtype);
   CI_TRY(index_type(k, indices));
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(ci_k_axis(k, wanted, data->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &requested));
+  CI_TRY(ci_k_axis(k, requested, data->rank, &axis));
   if (data->rank - 1 + indices->rank > CI_MAX_RANK) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible",
                      data->rank - 1 + indices->rank, CI_MAX_RANK);
@@ -150,11 +151,11 @@ struct index_nd {
 static ci_status index_nd_prepare(ci_kernel *k, int batch_dims, struct index_nd **plan) {
   const ci_value *data = k->in[0], *indices = k->in[1];
   const size_t item = ci_dtype_size(data->dtype);
-  char text[128];
+  char str[128];
   CI_TRY(index_type(k, indices));
   if (indices->rank < 1 || batch_dims < 0 || batch_dims >= indices->rank || batch_dims > data->rank) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices is %s, expected rank %d or more",
-                     ci_value_describe(indices, text, sizeof text), batch_dims + 1);
+                     ci_value_describe(indices, str, sizeof str), batch_dims + 1);
   }
   const int64_t width = indices->dims[indices->rank - 1];
   if (width > data->rank - batch_dims) {
@@ -295,10 +296,10 @@ static index_reduce_fn index_reduction(int32_t dtype) {
 
 static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reduction) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};
-  ci_span text;
-  CI_TRY(ci_k_attr_s(k, "reduction", "none", &text));
+  ci_span str;
+  CI_TRY(ci_k_attr_s(k, "reduction", "none", &str));
   for (int i = 0; i < 5; i++) {
-    if (!ci_span_is(text, names[i])) continue;
+    if (!ci_span_is(str, names[i])) continue;
     if (i != INDEX_NONE && index_reduction(dtype) == NULL && (dtype != CI_STRING || i != INDEX_ADD)) {
       return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction %s of %s", names[i], ci_dtype_name(dtype));
     }
@@ -306,7 +307,7 @@ static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reductio
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "reduction is '%.*s', expected none, add, mul, max or min",
-                   (int)(text.length < 32 ? text.length : 32), text.data);
+                   (int)(str.length < 32 ? str.length : 32), str.data);
 }
 
 /* A sum of strings of which at most one is not empty: no new string is made that a later run would miss. */
@@ -352,13 +353,13 @@ static ci_status index_join_rows(ci_kernel *k, const struct index_nd *p) {
   }
   if (bytes == 0) return CI_OK;
   if (bytes > k->node->plan->session->limits.max_memory) return ci_k_no_memory(k);
-  char *text = ci_session_keep(k->node->plan->session, bytes);
-  if (text == NULL) return ci_k_no_memory(k);
+  char *str = ci_session_keep(k->node->plan->session, bytes);
+  if (str == NULL) return ci_k_no_memory(k);
   for (int64_t i = 0; i < k->out[0]->count; i++) {
     if (more[i] == 0) continue;
-    if (y[i].length > 0) memcpy(text, y[i].data, y[i].length);
-    y[i].data = text;
-    text += y[i].length + more[i];
+    if (y[i].length > 0) memcpy(str, y[i].data, y[i].length);
+    y[i].data = str;
+    str += y[i].length + more[i];
   }
   for (int64_t row = 0; row < p->rows; row++) {
     CI_TRY(index_nd_slice(k, p, row, &slice));
@@ -376,7 +377,7 @@ ci_status ci_prepare_scatter_nd(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1], *updates = k->in[2];
   int reduction = 0, rank = 0;
   struct index_nd *p;
-  char text[128];
+  char str[128];
   CI_TRY(index_reduction_attr(k, data->dtype, &reduction));
   CI_TRY(index_nd_prepare(k, 0, &p));
   bool same = updates->dtype == data->dtype && updates->rank == indices->rank - 1 + data->rank - p->width;
@@ -386,7 +387,7 @@ ci_status ci_prepare_scatter_nd(ci_kernel *k) {
     return ci_k_fail(
         k, CI_INVALID_ARGUMENT,
         "updates is %s, expected %s and the indices' shape without its last axis, then data's axes from %d on",
-        ci_value_describe(updates, text, sizeof text), ci_dtype_name(data->dtype), p->width);
+        ci_value_describe(updates, str, sizeof str), ci_dtype_name(data->dtype), p->width);
   }
   p->reduction = reduction;
   CI_TRY(ci_k_out_like(k, 0, data->dtype, data));
@@ -422,13 +423,13 @@ struct index_elements {
 
 static ci_status index_elements_prepare(ci_kernel *k, struct index_elements **plan) {
   const ci_value *data = k->in[0], *indices = k->in[1];
-  int64_t wanted = 0;
+  int64_t requested = 0;
   int axis = 0;
   const size_t item = ci_dtype_size(data->dtype);
   char left[128], right[128];
   CI_TRY(index_type(k, indices));
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(ci_k_axis(k, wanted, data->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &requested));
+  CI_TRY(ci_k_axis(k, requested, data->rank, &axis));
   bool fits = indices->rank == data->rank;
   for (int i = 0; fits && i < data->rank; i++) fits = i == axis || indices->dims[i] <= data->dims[i];
   if (!fits) {
@@ -465,24 +466,25 @@ ci_status ci_prepare_gather_elements(ci_kernel *k) {
 }
 
 /* One line of the last axis, whose step in data is `step`; gives how many indices were good. */
-#define INDEX_PLACE(i) ((uint64_t)(indices[i] + (size & ((int64_t)indices[i] >> 63))))
-#define INDEX_GATHER_LINE(I, T)                                                                                  \
-  {                                                                                                              \
-    const I *indices = at;                                                                                       \
-    const T *x = from;                                                                                           \
-    T *y = to;                                                                                                   \
-    for (; dense && i + 4 <= n; i += 4) {                                                                        \
-      const uint64_t a = INDEX_PLACE(i), b = INDEX_PLACE(i + 1), c = INDEX_PLACE(i + 2), d = INDEX_PLACE(i + 3); \
-      if ((a >= most) | (b >= most) | (c >= most) | (d >= most)) break;                                          \
-      const T first = x[a], second = x[b], third = x[c], fourth = x[d];                                          \
-      y[i] = first, y[i + 1] = second, y[i + 2] = third, y[i + 3] = fourth;                                      \
-    }                                                                                                            \
-    for (; i < n; i++) {                                                                                         \
-      const uint64_t place = INDEX_PLACE(i);                                                                     \
-      if (place >= most) break;                                                                                  \
-      y[i] = x[(int64_t)place * along + i * step];                                                               \
-    }                                                                                                            \
-    return i;                                                                                                    \
+#define INDEX_POSITION(i) ((uint64_t)(indices[i] + (size & ((int64_t)indices[i] >> 63))))
+#define INDEX_GATHER_LINE(I, T)                                                                   \
+  {                                                                                               \
+    const I *indices = at;                                                                        \
+    const T *x = from;                                                                            \
+    T *y = to;                                                                                    \
+    for (; dense && i + 4 <= n; i += 4) {                                                         \
+      const uint64_t a = INDEX_POSITION(i), b = INDEX_POSITION(i + 1), c = INDEX_POSITION(i + 2), \
+                     d = INDEX_POSITION(i + 3);                                                   \
+      if ((a >= most) | (b >= most) | (c >= most) | (d >= most)) break;                           \
+      const T first = x[a], second = x[b], third = x[c], fourth = x[d];                           \
+      y[i] = first, y[i + 1] = second, y[i + 2] = third, y[i + 3] = fourth;                       \
+    }                                                                                             \
+    for (; i < n; i++) {                                                                          \
+      const uint64_t position = INDEX_POSITION(i);                                                \
+      if (position >= most) break;                                                                \
+      y[i] = x[(int64_t)position * along + i * step];                                             \
+    }                                                                                             \
+    return i;                                                                                     \
   }
 #define INDEX_GATHER_TYPES(T)               \
   if (narrow) INDEX_GATHER_LINE(int32_t, T) \

@@ -3,11 +3,12 @@
 #include "../../simd/isa.h"
 #include "../../simd/linear/isa_linear.h"
 #include "../arithmetic/fused.h"
-#include "product.h"
+#include "gemm.h"
 #if CI_HAS(linear)
 
 enum {
-  MATMUL_PANEL = 64, /* columns that a thread takes at least: a multiple of the packed tiles of every instruction set */
+  MATMUL_PACKED_TILE =
+      64, /* columns that a thread takes at least: a multiple of the packed tiles of every instruction set */
   MATMUL_FEW_ROWS = 16,
   MATMUL_TILE_ROWS = CI_SWEEP_ROWS, /* rows and elements of the result that are finished while they are in the cache */
   MATMUL_TILE = 1 << 16
@@ -15,11 +16,11 @@ enum {
 #define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
 
 struct matmul {
-  ci_matmul product;
+  ci_matmul gemm;
   bool direct; /* one small matrix whose operands are read in place: computed as one part */
   bool finishes; /* an epilogue follows the multiplication */
   bool may_follow; /* narrow tiles may run the epilogue, which is only a clamp and an addition to each column */
-  bool b_panels; /* b is in packed tiles (product.h), by the model or in scratch */
+  bool b_packed_tiles; /* b is in packed tiles (gemm.h), by the model or in scratch */
   bool by_matrices; /* threads take entire matrices of a batch */
   bool by_columns; /* threads take packed tiles of columns instead of rows */
   int batch_rank; /* 0: at most one matrix */
@@ -33,7 +34,8 @@ struct matmul {
   ptrdiff_t c_row, c_col;
   double alpha, beta; /* Gemm: y = beta * c + alpha * y */
   ptrdiff_t a_row, a_col, b_row, b_col;
-  size_t item, a_bytes, b_bytes, room_bytes; /* scratch: copies of a and b, work memory (product.h) for each thread */
+  size_t item, a_bytes, b_bytes,
+      sweep_buffer_bytes; /* scratch: copies of a and b, work memory (gemm.h) for each thread */
   size_t each_bytes; /* of all three, of one thread that takes entire matrices */
   int64_t grain; /* rows, packed tiles or matrices a part */
   int64_t batches, batch_dims[CI_MAX_RANK];
@@ -84,7 +86,7 @@ static void matmul_finish_plain(const struct matmul *p, const ci_matmul_part *pa
   for (int64_t i = 0; i < part->m; i++) {
     void *y = (char *)part->c + (size_t)(i * part->c_row) * p->item;
     const void *added = c == NULL ? NULL : c + (size_t)(i * p->c_row) * p->item;
-    switch (p->product.dtype) {
+    switch (p->gemm.dtype) {
       case CI_DOUBLE: matmul_scale_add_double(y, p->alpha, p->beta, added, p->c_col, part->n); break;
       case CI_INT32:
       case CI_UINT32:
@@ -110,7 +112,7 @@ static void matmul_narrow(const ci_kernel *k, ci_matmul_part *part, int64_t colu
                           .low = p->clamp.low,
                           .high = p->clamp.high};
   part->after = &after;
-  ci_matmul_compute(&p->product, k->isa, part);
+  ci_matmul_compute(&p->gemm, k->isa, part);
   part->after = NULL;
 }
 
@@ -120,8 +122,8 @@ static void matmul_compute(const ci_kernel *k, ci_matmul_part *part, int64_t row
   if (p->may_follow && ci_tile_is_narrow(part->m, part->n, part->k)) {
     matmul_narrow(k, part, column);
   } else {
-    ci_matmul_compute(&p->product, k->isa, part);
-    if (p->finishes && p->product.dtype == CI_FLOAT) matmul_finish_float(k, part, matmul_added(p, row, column));
+    ci_matmul_compute(&p->gemm, k->isa, part);
+    if (p->finishes && p->gemm.dtype == CI_FLOAT) matmul_finish_float(k, part, matmul_added(p, row, column));
     else if (p->finishes) matmul_finish_plain(p, part, matmul_added(p, row, column));
   }
   if (p->epilogue != NULL) ci_fused_rows(p->epilogue, part->c, part->c_row, row, column, part->m, part->n);
@@ -130,32 +132,32 @@ static void matmul_compute(const ci_kernel *k, ci_matmul_part *part, int64_t row
 /* ---- one matrix multiplication, in parts ---- */
 
 /* Some rows and columns of the result; they may use the work memory of `thread`. */
-typedef struct matmul_place {
+typedef struct matmul_position {
   int64_t row, rows, column, columns;
   int thread;
-} matmul_place;
+} matmul_position;
 
-static void matmul_tile(const matmul_job *job, const matmul_place *at) {
+static void matmul_tile(const matmul_job *job, const matmul_position *at) {
   const struct matmul *p = job->p;
-  char *room = p->room_bytes > 0 ? job->scratch + p->a_bytes + p->b_bytes : NULL;
-  const ptrdiff_t b_step = (ptrdiff_t)at->column * (p->b_panels ? (ptrdiff_t)p->product.k : job->b.col);
+  char *sweep_buffer = p->sweep_buffer_bytes > 0 ? job->scratch + p->a_bytes + p->b_bytes : NULL;
+  const ptrdiff_t b_step = (ptrdiff_t)at->column * (p->b_packed_tiles ? (ptrdiff_t)p->gemm.k : job->b.col);
   ci_matmul_part part = {
       .a = {(const char *)job->a.data + (size_t)(at->row * job->a.row) * p->item, job->a.row, job->a.col},
       .b = {(const char *)job->b.data + (size_t)b_step * p->item, job->b.row, job->b.col},
-      .panels = p->b_panels,
-      .c = job->y + (size_t)(at->row * p->product.n + at->column) * p->item,
-      .c_row = (ptrdiff_t)p->product.n,
+      .packed_tiles = p->b_packed_tiles,
+      .c = job->y + (size_t)(at->row * p->gemm.n + at->column) * p->item,
+      .c_row = (ptrdiff_t)p->gemm.n,
       .m = at->rows,
       .n = at->columns,
-      .k = p->product.k,
-      .room = room == NULL ? NULL : room + (size_t)at->thread * p->room_bytes};
+      .k = p->gemm.k,
+      .sweep_buffer = sweep_buffer == NULL ? NULL : sweep_buffer + (size_t)at->thread * p->sweep_buffer_bytes};
   matmul_compute(job->k, &part, job->first_row + at->row, at->column);
 }
 
 static int64_t matmul_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* A part, in tiles small enough to be finished in the cache. */
-static void matmul_part(const matmul_job *job, const matmul_place *at) {
+static void matmul_part(const matmul_job *job, const matmul_position *at) {
   const bool finishes = job->p->finishes || job->p->epilogue != NULL;
   if (!finishes || at->rows * at->columns <= MATMUL_TILE) {
     matmul_tile(job, at);
@@ -164,22 +166,22 @@ static void matmul_part(const matmul_job *job, const matmul_place *at) {
   const int64_t rows_end = at->row + at->rows, columns_end = at->column + at->columns;
   for (int64_t row = at->row; row < rows_end; row += MATMUL_TILE_ROWS) {
     const int64_t rows = matmul_at_most(rows_end - row, MATMUL_TILE_ROWS);
-    const int64_t width = (MATMUL_TILE / rows + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL;
+    const int64_t width = (MATMUL_TILE / rows + MATMUL_PACKED_TILE - 1) / MATMUL_PACKED_TILE * MATMUL_PACKED_TILE;
     for (int64_t column = at->column; column < columns_end; column += width) {
-      matmul_tile(job, &(matmul_place){row, rows, column, matmul_at_most(columns_end - column, width), at->thread});
+      matmul_tile(job, &(matmul_position){row, rows, column, matmul_at_most(columns_end - column, width), at->thread});
     }
   }
 }
 
 static void matmul_rows(void *argument, int64_t begin, int64_t end, int thread) {
   const matmul_job *job = argument;
-  matmul_part(job, &(matmul_place){begin, end - begin, 0, job->p->product.n, thread});
+  matmul_part(job, &(matmul_position){begin, end - begin, 0, job->p->gemm.n, thread});
 }
 
-static void matmul_panels(void *argument, int64_t begin, int64_t end, int thread) {
+static void matmul_packed_tiles(void *argument, int64_t begin, int64_t end, int thread) {
   const matmul_job *job = argument;
-  const int64_t from = begin * MATMUL_PANEL, to = matmul_at_most(end * MATMUL_PANEL, job->p->product.n);
-  matmul_part(job, &(matmul_place){0, job->p->m, from, to - from, thread});
+  const int64_t from = begin * MATMUL_PACKED_TILE, to = matmul_at_most(end * MATMUL_PACKED_TILE, job->p->gemm.n);
+  matmul_part(job, &(matmul_position){0, job->p->m, from, to - from, thread});
 }
 
 /* The operands of a matrix as its parts read them. */
@@ -187,13 +189,13 @@ static void matmul_pack(matmul_job *job) {
   const struct matmul *p = job->p;
   void *const copy =
       p->a_bytes > 0 ? job->scratch + p->a_bytes : job->scratch; /* which is NULL where no thread needs any */
-  job->a = ci_matmul_pack_a(&p->product, p->m, job->a, job->scratch);
+  job->a = ci_matmul_pack_a(&p->gemm, p->m, job->a, job->scratch);
   if (p->b_packed != NULL) {
     job->b = (ci_operand){p->b_packed, p->whole.b.row, p->whole.b.col};
-  } else if (p->b_panels) {
-    job->b = ci_matmul_pack_panels(&p->product, job->k->isa, job->b, copy);
+  } else if (p->b_packed_tiles) {
+    job->b = ci_matmul_pack_tiles(&p->gemm, job->k->isa, job->b, copy);
   } else {
-    job->b = ci_matmul_pack_b(&p->product, job->b, copy);
+    job->b = ci_matmul_pack_b(&p->gemm, job->b, copy);
   }
 }
 
@@ -211,16 +213,16 @@ static void matmul_matrices(void *argument, int64_t begin, int64_t end, int thre
     }
     matmul_job job = {.k = k,
                       .p = p,
-                      .y = (char *)k->out[0]->data + (size_t)(matrix * p->m * p->product.n) * p->item,
+                      .y = (char *)k->out[0]->data + (size_t)(matrix * p->m * p->gemm.n) * p->item,
                       .a = {(const char *)k->in[0]->data + (size_t)a * p->item, p->a_row, p->a_col},
                       .b = {(const char *)k->in[1]->data + (size_t)b * p->item, p->b_row, p->b_col},
                       .scratch = scratch,
                       .first_row = matrix * p->m};
     matmul_pack(&job);
     if (alone) {
-      matmul_part(&job, &(matmul_place){0, p->m, 0, p->product.n, 0});
+      matmul_part(&job, &(matmul_position){0, p->m, 0, p->gemm.n, 0});
     } else if (p->by_columns) {
-      ci_k_parallel(k, (p->product.n + MATMUL_PANEL - 1) / MATMUL_PANEL, p->grain, matmul_panels, &job);
+      ci_k_parallel(k, (p->gemm.n + MATMUL_PACKED_TILE - 1) / MATMUL_PACKED_TILE, p->grain, matmul_packed_tiles, &job);
     } else {
       ci_k_parallel(k, p->m, p->grain, matmul_rows, &job);
     }
@@ -268,44 +270,44 @@ ci_status ci_matmul_unequal(ci_kernel *k, const ci_value *a, const ci_value *b, 
 
 /* How several threads share the work. */
 static void matmul_share(const ci_kernel *k, struct matmul *p) {
-  const int64_t n = p->product.n, depth = p->product.k > 0 ? p->product.k : 1;
+  const int64_t n = p->gemm.n, depth = p->gemm.k > 0 ? p->gemm.k : 1;
   p->by_matrices = p->batches >= k->threads;
-  p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PANEL;
-  const int64_t each = p->by_matrices ? p->m * n : p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of one */
+  p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PACKED_TILE;
+  const int64_t each = p->by_matrices ? p->m * n : p->by_columns ? MATMUL_PACKED_TILE * p->m : n; /* outputs of one */
   p->grain = each > 0 ? MATMUL_PART_WORK / depth / each + 1 : 1;
 }
 
 /* Up to how many rows one thread does all of a matrix whose operands are read in place. */
 static int64_t matmul_direct_rows(const ci_kernel *k, const struct matmul *p) {
-  const int64_t n = p->product.n, depth = p->product.k > 0 ? p->product.k : 1;
+  const int64_t n = p->gemm.n, depth = p->gemm.k > 0 ? p->gemm.k : 1;
   const int64_t tile = MATMUL_TILE / n, part = (MATMUL_PART_WORK - 1) / depth / n;
   return k->threads > 1 && part < tile ? part : tile;
 }
 
 static bool matmul_may_follow(const struct matmul *p) {
   const bool plain = p->c == NULL || (p->c_row == 0 && p->c_col == 1 && p->beta == 1.0);
-  return CI_LARGE && p->finishes && p->alpha == 1.0 && plain && p->product.dtype == CI_FLOAT && !p->product.dots;
+  return CI_LARGE && p->finishes && p->alpha == 1.0 && plain && p->gemm.dtype == CI_FLOAT && !p->gemm.dots;
 }
 
 /* Chooses copies and threads, and the range of row counts that the plan allows. */
 static void matmul_plan_rows(ci_kernel *k, struct matmul *p) {
-  const ci_matmul *rule = &p->product;
+  const ci_matmul *rule = &p->gemm;
   const size_t threads = (size_t)(k->threads > 1 ? k->threads : 1);
   if (k->threads > 1) matmul_share(k, p);
   p->a_bytes = ci_round_up(ci_matmul_a_bytes(rule, p->m, p->a_row, p->a_col), 64);
-  p->room_bytes = ci_matmul_room_bytes(rule, p->m, p->a_row, p->a_col);
-  p->each_bytes = p->a_bytes + p->b_bytes + p->room_bytes;
+  p->sweep_buffer_bytes = ci_matmul_buffer_bytes(rule, p->m, p->a_row, p->a_col);
+  p->each_bytes = p->a_bytes + p->b_bytes + p->sweep_buffer_bytes;
   p->direct = p->batches == 1 && p->each_bytes == 0 && p->m <= matmul_direct_rows(k, p);
-  k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->room_bytes * (threads - 1);
+  k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->sweep_buffer_bytes * (threads - 1);
 }
 
 /* The first axis of a is rows of one matrix, in which several axes may be merged, and of the result. */
 static void matmul_free_rows(ci_kernel *k, struct matmul *p, const ci_value *c) {
   const ci_value *a = k->in[0], *b = k->in[1];
-  const bool turned = p->a_col != 1 || a->dims[a->rank - 1] != p->product.k;
-  if (!p->direct || p->batch_rank != 0 || a->rank < 2 || b->rank != 2 || turned) return;
+  const bool transposed = p->a_col != 1 || a->dims[a->rank - 1] != p->gemm.k;
+  if (!p->direct || p->batch_rank != 0 || a->rank < 2 || b->rank != 2 || transposed) return;
   int64_t most = matmul_direct_rows(k, p);
-  if (ci_matmul_room_bytes(&p->product, most, p->a_row, p->a_col) > 0) most = p->m;
+  if (ci_matmul_buffer_bytes(&p->gemm, most, p->a_row, p->a_col) > 0) most = p->m;
   p->each = p->m / a->dims[0];
   k->free_rows = most / p->each;
   k->row_inputs = 1;
@@ -314,25 +316,27 @@ static void matmul_free_rows(ci_kernel *k, struct matmul *p, const ci_value *c) 
 
 /* Chooses the order of summation, copies and threads by the sizes. */
 static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth) {
-  ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
+  ci_matmul_rule(&p->gemm, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
   p->finishes = p->c != NULL || p->alpha != 1.0;
   p->may_follow = matmul_may_follow(p);
   if (p->batches == 0) return; /* the other sizes may be anything */
-  const ci_matmul *rule = &p->product;
-  const size_t in_order = ci_matmul_b_bytes(rule, p->b_row, p->b_col), panels = ci_matmul_panel_bytes(rule, k->isa);
+  const ci_matmul *rule = &p->gemm;
+  const size_t in_order = ci_matmul_b_bytes(rule, p->b_row, p->b_col),
+               packed_tiles = ci_matmul_packed_tile_bytes(rule, k->isa);
   const bool one = k->in[1]->rank <= 2; /* one b for all matrices */
   p->b_packed = one ? ci_matmul_constant(rule, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
-  p->b_panels = panels > 0 && (p->b_packed != NULL || in_order > 0);
-  p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_panels ? panels : in_order, 64);
+  p->b_packed_tiles = packed_tiles > 0 && (p->b_packed != NULL || in_order > 0);
+  p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_packed_tiles ? packed_tiles : in_order, 64);
   p->whole = (ci_matmul_part){.a = {NULL, p->a_row, p->a_col},
                               .b = {NULL, p->b_row, p->b_col},
-                              .panels = p->b_panels,
+                              .packed_tiles = p->b_packed_tiles,
                               .c_row = (ptrdiff_t)n,
                               .n = n,
                               .k = depth};
   if (p->b_packed != NULL && rule->dots) p->whole.b = (ci_operand){NULL, 1, (ptrdiff_t)depth};
-  else if (p->b_packed != NULL) p->whole.b = (ci_operand){NULL, p->b_panels ? k->isa->linear->panel : (ptrdiff_t)n, 1};
+  else if (p->b_packed != NULL)
+    p->whole.b = (ci_operand){NULL, p->b_packed_tiles ? k->isa->linear->packed_tile : (ptrdiff_t)n, 1};
   matmul_plan_rows(k, p);
 }
 
@@ -401,11 +405,11 @@ ci_status ci_prepare_matmul(ci_kernel *k) {
 /* c (m, n), (n), (1, n), (m, 1) or one number. */
 static ci_status matmul_gemm_c(ci_kernel *k, struct matmul *p, int64_t n) {
   const ci_value *c = k->in[2];
-  char text[128];
+  char str[128];
   const int64_t rows = c->rank < 2 ? 1 : c->dims[0], columns = c->rank == 0 ? 1 : c->dims[c->rank - 1];
   if (c->dtype != k->in[0]->dtype || c->rank > 2 || (rows != 1 && rows != p->m) || (columns != 1 && columns != n)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "c is %s, expected %s[%lld,%lld] or a shape that broadcasts to it",
-                     ci_value_describe(c, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->m,
+                     ci_value_describe(c, str, sizeof str), ci_dtype_name(k->in[0]->dtype), (long long)p->m,
                      (long long)n);
   }
   p->c = p->beta != 0.0 ? c : NULL;
@@ -416,11 +420,11 @@ static ci_status matmul_gemm_c(ci_kernel *k, struct matmul *p, int64_t n) {
 
 ci_status ci_prepare_gemm(ci_kernel *k) {
   const ci_value *a = k->in[0], *b = k->in[1];
-  int64_t a_turned = 0, b_turned = 0;
+  int64_t a_transposed = 0, b_transposed = 0;
   double alpha = 1.0, beta = 1.0;
   CI_TRY(matmul_types(k));
-  CI_TRY(ci_k_attr_i(k, "transA", 0, &a_turned));
-  CI_TRY(ci_k_attr_i(k, "transB", 0, &b_turned));
+  CI_TRY(ci_k_attr_i(k, "transA", 0, &a_transposed));
+  CI_TRY(ci_k_attr_i(k, "transB", 0, &b_transposed));
   CI_TRY(ci_k_attr_f(k, "alpha", 1.0, &alpha));
   CI_TRY(ci_k_attr_f(k, "beta", 1.0, &beta));
   if (a->rank != 2 || b->rank != 2) {
@@ -434,12 +438,12 @@ ci_status ci_prepare_gemm(ci_kernel *k) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "alpha %g and beta %g must be whole numbers for %s", alpha, beta,
                      ci_dtype_name(a->dtype));
   }
-  const int64_t columns = a->dims[a_turned ? 0 : 1], rows = b->dims[b_turned ? 1 : 0];
+  const int64_t columns = a->dims[a_transposed ? 0 : 1], rows = b->dims[b_transposed ? 1 : 0];
   if (columns != rows) return ci_matmul_unequal(k, k->in[0], k->in[1], columns, rows);
   struct matmul *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
-  const int64_t n = b->dims[b_turned ? 0 : 1];
-  p->m = a->dims[a_turned ? 1 : 0];
+  const int64_t n = b->dims[b_transposed ? 0 : 1];
+  p->m = a->dims[a_transposed ? 1 : 0];
   p->alpha = alpha;
   p->beta = beta;
   const ci_value *c = k->n_in > 2 ? k->in[2] : NULL;
@@ -447,10 +451,10 @@ ci_status ci_prepare_gemm(ci_kernel *k) {
   const int64_t dims[2] = {p->m, n};
   CI_TRY(ci_k_out(k, 0, a->dtype, 2, dims));
   p->batches = k->out[0]->count == 0 ? 0 : 1;
-  p->a_row = a_turned ? 1 : (ptrdiff_t)columns;
-  p->a_col = a_turned ? (ptrdiff_t)p->m : 1;
-  p->b_row = b_turned ? 1 : (ptrdiff_t)n;
-  p->b_col = b_turned ? (ptrdiff_t)columns : 1;
+  p->a_row = a_transposed ? 1 : (ptrdiff_t)columns;
+  p->a_col = a_transposed ? (ptrdiff_t)p->m : 1;
+  p->b_row = b_transposed ? 1 : (ptrdiff_t)n;
+  p->b_col = b_transposed ? (ptrdiff_t)columns : 1;
   matmul_plan(k, p, n, columns);
   matmul_free_rows(k, p, c);
   return CI_OK;
@@ -474,7 +478,7 @@ static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)
   CI_TRY(ci_k_prepare_as(k, (ci_span){op, strlen(op)}, "nodes", prepare));
   struct matmul *p = k->private_memory;
   ci_clamp clamp;
-  CI_TRY(ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue));
+  CI_TRY(ci_fused_prepare(k, first_extra, p->gemm.n, &p->epilogue));
   if (!ci_fused_prepare_by_rows(k, p->epilogue, first_extra)) k->free_rows = 0;
   if (ci_fused_prepare_clamp(k, p->epilogue, &clamp) && (clamp.added == NULL || p->c == NULL)) matmul_take(p, &clamp);
   p->may_follow = matmul_may_follow(p);

@@ -18,18 +18,18 @@ struct index_plan {
 struct index_keys {
   const int64_t *order;
   const uint64_t *numbers;
-  const ci_string *texts;
+  const ci_string *strings;
 };
 
 static struct index_keys index_keys_in(const ci_value *keys, const char *memory) {
   const int64_t *order = (const int64_t *)(const void *)memory;
-  const bool texts = keys->dtype == CI_STRING;
+  const bool strings = keys->dtype == CI_STRING;
   return (struct index_keys){.order = order,
-                             .numbers = texts ? NULL : (const uint64_t *)(const void *)(order + keys->count),
-                             .texts = texts ? keys->data : NULL};
+                             .numbers = strings ? NULL : (const uint64_t *)(const void *)(order + keys->count),
+                             .strings = strings ? keys->data : NULL};
 }
 
-static int index_texts(const ci_string *a, const ci_string *b) {
+static int index_strings(const ci_string *a, const ci_string *b) {
   const size_t shorter = a->length < b->length ? a->length : b->length;
   const int order = shorter > 0 ? memcmp(a->data, b->data, shorter) : 0;
   return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
@@ -37,19 +37,20 @@ static int index_texts(const ci_string *a, const ci_string *b) {
 
 /* Whether the key at index a comes after the one at index b; equal ones stay in their order. */
 static bool index_after(const struct index_keys *keys, int64_t a, int64_t b) {
-  const int order = keys->texts != NULL ? index_texts(&keys->texts[a], &keys->texts[b])
-                                        : (keys->numbers[a] > keys->numbers[b]) - (keys->numbers[a] < keys->numbers[b]);
+  const int order = keys->strings != NULL
+                        ? index_strings(&keys->strings[a], &keys->strings[b])
+                        : (keys->numbers[a] > keys->numbers[b]) - (keys->numbers[a] < keys->numbers[b]);
   return order != 0 ? order > 0 : a > b;
 }
 
 static void index_sink(const struct index_keys *keys, int64_t *heap, int64_t size, int64_t at) {
-  const int64_t place = heap[at];
+  const int64_t position = heap[at];
   for (int64_t child; (child = 2 * at + 1) < size; at = child) {
     if (child + 1 < size && index_after(keys, heap[child + 1], heap[child])) child++;
-    if (!index_after(keys, heap[child], place)) break;
+    if (!index_after(keys, heap[child], position)) break;
     heap[at] = heap[child];
   }
-  heap[at] = place;
+  heap[at] = position;
 }
 
 static void index_fill(void *to, const ci_value *value, const void *argument) {
@@ -70,7 +71,7 @@ static void index_fill(void *to, const ci_value *value, const void *argument) {
 
 ci_status ci_prepare_index_of(ci_kernel *k) {
   const ci_value *x = k->in[0], *keys = k->in[1];
-  char text[128];
+  char str[128];
   if (x->dtype != CI_STRING && (x->dtype == CI_FLOAT16 || x->dtype == CI_BFLOAT16 ||
                                 !ci_order_keys(&(ci_value){.dtype = x->dtype}, 0, 0, 0, NULL))) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "x has type %s, for which this operator has no kernel",
@@ -78,7 +79,7 @@ ci_status ci_prepare_index_of(ci_kernel *k) {
   }
   if (keys->dtype != x->dtype || keys->rank != 1) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "keys is %s, expected a vector of %s",
-                     ci_value_describe(keys, text, sizeof text), ci_dtype_name(x->dtype));
+                     ci_value_describe(keys, str, sizeof str), ci_dtype_name(x->dtype));
   }
   struct index_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
@@ -104,26 +105,27 @@ struct index_run {
 
 static void index_part(void *argument, int64_t begin, int64_t end, int thread) {
   const struct index_run *r = argument;
-  const ci_string *texts = r->x->data;
+  const ci_string *strings = r->x->data;
   (void)thread;
   for (int64_t i = begin; i < end; i++) {
     int64_t low = 0, high = r->n;
     uint64_t number = 0;
-    if (r->keys.texts == NULL) (void)ci_order_keys(r->x, i, 1, 1, &number);
+    if (r->keys.strings == NULL) (void)ci_order_keys(r->x, i, 1, 1, &number);
     while (low < high) { /* the first key that is not below */
-      const int64_t middle = low + (high - low) / 2, place = r->keys.order[middle];
-      const bool below =
-          r->keys.texts != NULL ? index_texts(&r->keys.texts[place], &texts[i]) < 0 : r->keys.numbers[place] < number;
+      const int64_t middle = low + (high - low) / 2, position = r->keys.order[middle];
+      const bool below = r->keys.strings != NULL ? index_strings(&r->keys.strings[position], &strings[i]) < 0
+                                                 : r->keys.numbers[position] < number;
       if (below) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    const int64_t place = low < r->n ? r->keys.order[low] : -1;
-    const bool there = place >= 0 && (r->keys.texts != NULL ? index_texts(&r->keys.texts[place], &texts[i]) == 0
-                                                            : r->keys.numbers[place] == number);
-    r->y[i] = there && !index_is_nan(r->x, i) ? place : -1;
+    const int64_t position = low < r->n ? r->keys.order[low] : -1;
+    const bool there =
+        position >= 0 && (r->keys.strings != NULL ? index_strings(&r->keys.strings[position], &strings[i]) == 0
+                                                  : r->keys.numbers[position] == number);
+    r->y[i] = there && !index_is_nan(r->x, i) ? position : -1;
   }
 }
 
@@ -166,7 +168,7 @@ struct coupling_run {
     }                                                                                              \
   }                                                                                                \
   /* Q p; returns p Q p. */                                                                        \
-  static T coupling_products_##T(const T *q, const T *p, int64_t n, T *qp) {                       \
+  static T coupling_terms_##T(const T *q, const T *p, int64_t n, T *qp) {                          \
     T total = 0;                                                                                   \
     for (int64_t t = 0; t < n; t++) {                                                              \
       qp[t] = 0;                                                                                   \
@@ -204,7 +206,7 @@ struct coupling_run {
       coupling_quadratic_##T((const T *)run->k->in[0]->data + row * run->pairs, n, q);             \
       for (int64_t t = 0; t < n; t++) p[t] = (T)(1.0 / (double)n);                                 \
       for (int64_t i = 0; i < sweeps; i++) {                                                       \
-        const T total = coupling_products_##T(q, p, n, qp);                                        \
+        const T total = coupling_terms_##T(q, p, n, qp);                                           \
         if (coupling_is_done_##T(qp, n, total)) break;                                             \
         coupling_sweep_##T(q, p, qp, n, total);                                                    \
       }                                                                                            \
@@ -216,7 +218,7 @@ COUPLING(double)
 ci_status ci_prepare_pairwise_coupling(ci_kernel *k) {
   const ci_value *r = k->in[0];
   int64_t classes;
-  char text[128];
+  char str[128];
   CI_TRY(ci_k_attr_i(k, "classes", 0, &classes));
   if (classes < 2 || classes > INT32_MAX) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "classes is %lld, expected 2 or more", (long long)classes);
@@ -230,7 +232,7 @@ ci_status ci_prepare_pairwise_coupling(ci_kernel *k) {
   *p = (struct coupling_run){
       .classes = classes, .pairs = classes * (classes - 1) / 2, .is_double = r->dtype == CI_DOUBLE};
   if (r->rank != 2 || r->dims[1] != p->pairs) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "r is %s, expected [rows,%lld]", ci_value_describe(r, text, sizeof text),
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "r is %s, expected [rows,%lld]", ci_value_describe(r, str, sizeof str),
                      (long long)p->pairs);
   }
   size_t items;

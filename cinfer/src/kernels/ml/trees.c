@@ -54,9 +54,9 @@ struct trees_plan {
 static ci_status trees_vector(ci_kernel *k, int input, int32_t dtype, int rank, const char *what) {
   const ci_value *v = k->in[input];
   if (v->dtype == dtype && v->rank == rank) return CI_OK;
-  char text[128];
+  char str[128];
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s of rank %d", what,
-                   ci_value_describe(v, text, sizeof text), ci_dtype_name(dtype), rank);
+                   ci_value_describe(v, str, sizeof str), ci_dtype_name(dtype), rank);
 }
 
 static ci_status trees_shapes(ci_kernel *k, struct trees_plan *p) {

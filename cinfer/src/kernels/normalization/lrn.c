@@ -107,13 +107,13 @@ typedef struct hardmax_plan {
 
 ci_status ci_prepare_hardmax(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted;
+  int64_t requested;
   int axis = 0;
   hardmax_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_same_floats(k, 1));
-  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
-  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &requested));
+  CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   p->n = x->count > 0 ? x->dims[axis] : 1;
   p->inner = x->count > 0 ? ci_shape_count(x->dims, axis + 1, x->rank) : 1;

@@ -8,9 +8,9 @@
 #include "../arithmetic/broadcast.h"
 #include "../shape/copy.h"
 #include "../arithmetic/elementwise.h"
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #include "../reduction/reduce.h"
-#if CI_HAS_PRODUCTS
+#if CI_HAS_GEMM
 
 /* ONNX's defaults are floats; as literals in an expression they may have the precision of double. */
 static const float norm_epsilon = 1e-5f, norm_momentum = 0.9f;
@@ -260,13 +260,13 @@ static ci_status norm_stash(ci_kernel *k, int32_t *dtype) {
 
 static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   const ci_value *x = k->in[0];
-  int64_t wanted, dims[CI_MAX_RANK];
+  int64_t requested, dims[CI_MAX_RANK];
   int axis = 0;
   int32_t stash;
   double epsilon;
   CI_TRY(ci_same_floats(k, 3));
-  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
-  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &requested));
+  CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   CI_TRY(ci_k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
   CI_TRY(norm_stash(k, &stash));
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
@@ -390,17 +390,17 @@ static void norm_batch_part(void *argument, int64_t begin, int64_t end, int thre
   for (int64_t i = begin; i < end; i++) {
     for (int64_t at = 0; at < size; at += NORM_CHUNK) {
       const int64_t n = size - at < NORM_CHUNK ? size - at : NORM_CHUNK;
-      const size_t place = (size_t)(i * size + at) * p->item;
+      const size_t position = (size_t)(i * size + at) * p->item;
       const size_t channel = (size_t)(planes ? i % p->rows : at) * p->item;
-      char *y = (char *)k->out[0]->data + place;
+      char *y = (char *)k->out[0]->data + position;
       if (p->dtype == CI_FLOAT) {
         const size_t at_channel = channel / sizeof(float);
-        k->isa->math->batch((float *)(void *)y, (const float *)k->in[0]->data + place / sizeof(float),
+        k->isa->math->batch((float *)(void *)y, (const float *)k->in[0]->data + position / sizeof(float),
                             (const float *)k->in[3]->data + at_channel, (const float *)k->scratch + at_channel,
                             (const float *)k->in[2]->data + at_channel, n, planes);
         continue;
       }
-      ci_vector_binary(k, p->dtype, CI_MATH_sub, y, (const char *)k->in[0]->data + place,
+      ci_vector_binary(k, p->dtype, CI_MATH_sub, y, (const char *)k->in[0]->data + position,
                        (const char *)k->in[3]->data + channel, n, scalar);
       ci_vector_binary(k, p->dtype, CI_MATH_mul, y, y, (const char *)k->scratch + channel, n, scalar);
       ci_vector_binary(k, p->dtype, CI_MATH_add, y, y, (const char *)k->in[2]->data + channel, n, scalar);
@@ -475,11 +475,11 @@ ci_status ci_run_batch_normalization(ci_kernel *k) {
 
 ci_status ci_prepare_lp_normalization(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted, norm;
+  int64_t requested, norm;
   int axis = 0;
   CI_TRY(ci_same_floats(k, 1));
-  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
-  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &requested));
+  CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   CI_TRY(ci_k_attr_i(k, "p", 2, &norm));
   if (norm != 1 && norm != 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute 'p' is %lld, expected 1 or 2", (long long)norm);

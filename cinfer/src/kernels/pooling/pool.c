@@ -110,7 +110,7 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
   if (p == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_window_prepare(k, x_dims, window[0], window[1], true, &p->g));
   const ci_window *g = &p->g;
-  size_t area, touched; /* taps that can lie in the image, hence the longest list */
+  size_t area, touched; /* taps that can be in the image, hence the longest list */
   const size_t rows = (size_t)(g->nd.kernel[0] < g->nd.size[0] ? g->nd.kernel[0] : g->nd.size[0]),
                columns = (size_t)(g->nd.kernel[1] < g->nd.size[1] ? g->nd.kernel[1] : g->nd.size[1]);
   if (!ci_mul_size(rows, columns, &area) || !ci_mul_size(area, 2 * sizeof(char *), &touched) ||
@@ -128,10 +128,10 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
 }
 
 static ci_status pool_image(ci_kernel *k, const ci_value *x, const char *name) {
-  char text[128];
+  char str[128];
   if (x->rank == 4) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected rank 4: n, h, w, c", name,
-                   ci_value_describe(x, text, sizeof text));
+                   ci_value_describe(x, str, sizeof str));
 }
 
 static ci_status pool_forward_prepare(ci_kernel *k) {
@@ -147,15 +147,15 @@ static ci_status pool_forward_prepare(ci_kernel *k) {
 static ci_status pool_gradient_prepare(ci_kernel *k, const int64_t *x_dims) {
   const ci_value *dy = k->in[1];
   pool_plan *p;
-  char text[128];
+  char str[128];
   CI_TRY(pool_image(k, dy, "dy"));
   CI_TRY(pool_prepare(k, x_dims, dy->dtype, &p));
   const ci_window *g = &p->g;
   const int64_t dims[4] = {g->n, g->nd.out[0], g->nd.out[1], g->c};
   if (!ci_shape_same(4, dims, dy->rank, dy->dims)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected [%lld,%lld,%lld,%lld] from the image and the window",
-                     ci_value_describe(dy, text, sizeof text), (long long)dims[0], (long long)dims[1],
-                     (long long)dims[2], (long long)dims[3]);
+                     ci_value_describe(dy, str, sizeof str), (long long)dims[0], (long long)dims[1], (long long)dims[2],
+                     (long long)dims[3]);
   }
   CI_TRY(ci_k_out(k, 0, dy->dtype, 4, x_dims));
   p->image_bytes = g->n > 0 ? (int64_t)k->out[0]->bytes / g->n : 0;
@@ -216,7 +216,7 @@ static void pool_gradient_images(void *argument, int64_t begin, int64_t end, int
   const char **taps = (const char **)(void *)((char *)job->k->scratch + (size_t)thread * p->list_bytes);
   const char **sources = (const char **)(void *)((char *)taps + p->list_bytes / 2);
   const void *dx = taps, *x = sources;
-  const int64_t outputs = p->g.nd.places;
+  const int64_t outputs = p->g.nd.positions;
   const size_t row = (size_t)p->g.c * p->item;
   memset(job->y + (size_t)(begin * p->image_bytes), 0, (size_t)((end - begin) * p->image_bytes));
   ci_pixel at = {begin, 0, 0};

@@ -20,7 +20,7 @@ typedef struct nd_plan {
   int64_t head[CI_MAX_RANK], tail[CI_MAX_RANK];
   ci_plane plane; /* of float32, see plane.h: of the largest over three axes a slice */
   ci_windows windows;
-  bool turned; /* averages of float32 with planes as lanes */
+  bool transposed; /* averages of float32 with planes as lanes */
   bool whole; /* a window is the plane */
   ci_largest largest; /* of MaxPool */
 } nd_plan;
@@ -63,14 +63,14 @@ static ci_status nd_axis(ci_kernel *k, nd_plan *p, int i, ci_span automatic, boo
     return CI_OK;
   }
   if (!ci_span_is(automatic, "NOTSET")) p->head[i] = p->tail[i] = 0;
-  const int64_t room = size + p->head[i] + p->tail[i] - extent;
-  const bool part = ceiling && room < 0 && room > -step; /* of one window are inside */
-  if (room < 0 && !part) {
+  const int64_t remaining = size + p->head[i] + p->tail[i] - extent;
+  const bool part = ceiling && remaining < 0 && remaining > -step; /* of one window are inside */
+  if (remaining < 0 && !part) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "a window of %lld does not fit axis %d of size %lld padded by %lld and %lld", (long long)extent,
                      i + 2, (long long)size, (long long)p->head[i], (long long)p->tail[i]);
   }
-  p->y[i] = part ? 1 : room / step + 1 + (ceiling && room % step != 0);
+  p->y[i] = part ? 1 : remaining / step + 1 + (ceiling && remaining % step != 0);
   if (ceiling && (p->y[i] - 1) * step >= size + p->head[i]) p->y[i]--;
   return CI_OK;
 }
@@ -130,7 +130,7 @@ static ci_status nd_plan_make(ci_kernel *k, const int64_t *dims, int rank, bool 
 /* ceil(a / b) for b > 0, not below 0 */
 static int64_t nd_ceil(int64_t a, int64_t b) { return a <= 0 ? 0 : b == 1 ? a : (a - 1) / b + 1; }
 
-static void nd_place(const nd_plan *p, nd_window *w, int i) {
+static void nd_position(const nd_plan *p, nd_window *w, int i) {
   const int64_t kernel = p->kernel[i], start = w->at[i] * p->stride[i] - p->head[i];
   const int64_t end = nd_ceil(p->x[i] - start, p->dilation[i]);
   const int64_t padded = nd_ceil(p->x[i] + p->tail[i] - start, p->dilation[i]);
@@ -144,14 +144,14 @@ static void nd_place(const nd_plan *p, nd_window *w, int i) {
 static void nd_begin(const nd_plan *p, nd_window *w) {
   for (int i = 0; i < p->axes; i++) {
     w->at[i] = 0;
-    nd_place(p, w, i);
+    nd_position(p, w, i);
   }
 }
 
 static void nd_next(const nd_plan *p, nd_window *w) {
   for (int i = p->axes - 1; i >= 0; i--) {
     w->at[i] = w->at[i] + 1 < p->y[i] ? w->at[i] + 1 : 0;
-    nd_place(p, w, i);
+    nd_position(p, w, i);
     if (w->at[i] != 0) return;
   }
 }
@@ -327,7 +327,7 @@ static void nd_largest_volumes(void *argument, int64_t begin, int64_t end, int t
     deep.y = (float *)job->k->out[0]->data + plane * p->y_count;
     nd_largest_slices(p, job->k->isa, (const float *)job->k->in[0]->data + plane * p->x_count, slices, p->x[0], copy);
     for (w.at[0] = 0; w.at[0] < p->y[0]; w.at[0]++, deep.y += size) {
-      nd_place(p, &w, 0);
+      nd_position(p, &w, 0);
       deep.kh = w.hi[0] - w.lo[0];
       deep.x_down = (ptrdiff_t)deep.kh * deep.tap_down; /* windows share no rows */
       deep.x = slices + (deep.kh > 0 ? (w.start[0] + w.lo[0] * p->dilation[0]) * size : 0);
@@ -396,7 +396,7 @@ static int64_t nd_list_taps(const nd_plan *p, const nd_window *w, nd_taps *taps)
 }
 
 /* Averages of float32 where windows are not contiguous lanes: groups of planes are transposed, to be the lanes. */
-static void nd_average_turned(void *argument, int64_t begin, int64_t end, int thread) {
+static void nd_average_transposed(void *argument, int64_t begin, int64_t end, int thread) {
   enum { lanes = CI_PLANE_LANES };
   const nd_job *job = argument;
   const nd_plan *p = job->p;
@@ -414,7 +414,7 @@ static void nd_average_turned(void *argument, int64_t begin, int64_t end, int th
     nd_begin(p, &w);
     for (int64_t i = 0; i < p->y_count; i++, nd_next(p, &w)) {
       const int64_t first = nd_list_taps(p, &w, &taps);
-      linear->average_turned(y + i * lanes, x + first * lanes, taps.offset, taps.count, nd_divide_by(p, &w));
+      linear->average_transposed(y + i * lanes, x + first * lanes, taps.offset, taps.count, nd_divide_by(p, &w));
     }
     float *to = (float *)job->k->out[0]->data + plane * p->y_count;
     linear->transpose(to, (ptrdiff_t)p->y_count, y, lanes, p->y_count, count);
@@ -448,9 +448,9 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   const int64_t work = p->y_count > ND_PART_WORK / area ? ND_PART_WORK : p->y_count * area;
   ci_part_fn planes = kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes;
 #if CI_LARGE
-  if (kind == ND_AVERAGE && p->turned) {
+  if (kind == ND_AVERAGE && p->transposed) {
     const int64_t groups = (p->planes - 1) / CI_PLANE_LANES + 1;
-    ci_k_parallel(k, groups, ND_PART_WORK / (work * CI_PLANE_LANES) + 1, nd_average_turned, &job);
+    ci_k_parallel(k, groups, ND_PART_WORK / (work * CI_PLANE_LANES) + 1, nd_average_transposed, &job);
     return CI_OK;
   }
 #endif
@@ -549,7 +549,7 @@ static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
   for (int i = 0; i <= last; i++) {
     if (i == last) to += p->windows.rows - (last > 0 ? p->y[0] : 0);
     for (w.at[i] = 0; w.at[i] < p->y[i]; w.at[i]++) {
-      nd_place(p, &w, i);
+      nd_position(p, &w, i);
       *to++ = (double)(p->divisor == ND_PADDED ? w.padded[i] : w.hi[i] - w.lo[i]);
     }
   }
@@ -557,13 +557,13 @@ static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
   return CI_OK;
 }
 
-/* Scratch of nd_average_turned: planes and results as lanes, offsets of a window. */
-static void nd_plan_turned(ci_kernel *k, nd_plan *p) {
+/* Scratch of nd_average_transposed: planes and results as lanes, offsets of a window. */
+static void nd_plan_transposed(ci_kernel *k, nd_plan *p) {
   const int64_t most = ND_MOST_SCRATCH / CI_PLANE_LANES / 2;
   if (p->x_count < 1 || p->x_count > most || p->y_count > most) return;
   const int64_t numbers = (p->x_count + p->y_count) * CI_PLANE_LANES + p->area;
   k->scratch_bytes = (size_t)k->threads * ci_round_up((size_t)numbers * sizeof(float), 64);
-  p->turned = true;
+  p->transposed = true;
 }
 
 ci_status ci_prepare_average_pool(ci_kernel *k) {
@@ -575,7 +575,7 @@ ci_status ci_prepare_average_pool(ci_kernel *k) {
   p->divisor = padding != 0 ? ND_PADDED : ND_WINDOW;
   if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0) return CI_OK;
   if (p->stride[p->axes - 1] <= steps) nd_plan_plane(k, p, false);
-  if (CI_LARGE && !p->plane.used) nd_plan_turned(k, p);
+  if (CI_LARGE && !p->plane.used) nd_plan_transposed(k, p);
   return p->plane.used ? nd_plan_counts(k, p) : CI_OK;
 }
 
@@ -607,7 +607,7 @@ ci_status ci_prepare_average_pool_grad(ci_kernel *k) {
   int rank = 0;
   ci_span divisor;
   nd_plan *p;
-  char text[160];
+  char str[160];
   CI_TRY(nd_type(k, dy->dtype, false));
   CI_TRY(ci_k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
   CI_TRY(ci_k_attr_s(k, "divisor", "window", &divisor));
@@ -621,7 +621,7 @@ ci_status ci_prepare_average_pool_grad(ci_kernel *k) {
   for (int i = 0; i < rank && same; i++) same = dy->dims[i] == (i < 2 ? dims[i] : p->y[i - 2]);
   if (!same) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, expected another shape from the image and the window",
-                     ci_value_describe(dy, text, sizeof text));
+                     ci_value_describe(dy, str, sizeof str));
   }
   nd_counts(p, k->out[0]->count, dy->count);
   return CI_OK;
@@ -631,7 +631,7 @@ ci_status ci_prepare_average_pool_grad(ci_kernel *k) {
 
 ci_status ci_prepare_max_unpool(ci_kernel *k) {
   const ci_value *x = k->in[0], *indices = k->in[1];
-  int64_t wanted[CI_MAX_RANK];
+  int64_t requested[CI_MAX_RANK];
   int count = 0;
   CI_TRY(nd_type(k, x->dtype, false));
   if (x->rank < 3 || indices->dtype != CI_INT64 || !ci_shape_same(x->rank, x->dims, indices->rank, indices->dims)) {
@@ -650,11 +650,11 @@ ci_status ci_prepare_max_unpool(ci_kernel *k) {
   p->x_count = k->out[0]->count;
   memcpy(p->x, dims, (size_t)x->rank * sizeof *dims);
   if (k->n_in < 3 || k->in[2] == NULL) return CI_OK;
-  CI_TRY(ci_k_known_ints(k, 2, wanted, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_known_ints(k, 2, requested, CI_MAX_RANK, &count));
   bool fits = count == x->rank;
-  for (int i = 0; i < count && fits; i++) fits = wanted[i] >= dims[i];
+  for (int i = 0; i < count && fits; i++) fits = requested[i] >= dims[i];
   if (!fits) return ci_k_fail(k, CI_INVALID_ARGUMENT, "output_shape is smaller than the attributes' shape");
-  return ci_k_out(k, 0, x->dtype, x->rank, wanted);
+  return ci_k_out(k, 0, x->dtype, x->rank, requested);
 }
 
 ci_status ci_run_max_unpool(ci_kernel *k) {

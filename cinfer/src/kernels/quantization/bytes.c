@@ -211,7 +211,7 @@ typedef struct bytes_group {
   uint8_t x_zero; /* moved */
 } bytes_group;
 
-static void bytes_product(const bytes_group *g, const int8_t *w, int64_t rows, int32_t *c) {
+static void bytes_gemm(const bytes_group *g, const int8_t *w, int64_t rows, int32_t *c) {
   const ci_bytes_conv *p = g->job->p;
   ci_bytes_tile tile = {.x = g->columns,
                         .step = p->step,
@@ -222,7 +222,7 @@ static void bytes_product(const bytes_group *g, const int8_t *w, int64_t rows, i
                         .rows = rows,
                         .cols = p->run};
   for (int64_t run = 0; run < (p->flat ? 1 : p->out[0]); run++) {
-    g->job->k->isa->bytes->product(&tile);
+    g->job->k->isa->bytes->gemm(&tile);
     tile.x += p->stride[0] * p->phases * p->line * CI_BYTES_DEPTH;
     tile.c += p->c_line;
   }
@@ -252,7 +252,7 @@ static void bytes_blocks(void *argument, int64_t begin, int64_t end, int thread)
   const ci_bytes_conv *p = g->job->p;
   int32_t *c = g->sums + (begin + 1) * CI_BYTES_ROWS * p->c_row;
   (void)thread;
-  bytes_product(g, g->weights + begin * p->steps * BYTES_BLOCK, (end - begin) * CI_BYTES_ROWS, c);
+  bytes_gemm(g, g->weights + begin * p->steps * BYTES_BLOCK, (end - begin) * CI_BYTES_ROWS, c);
   for (int64_t o = begin * CI_BYTES_ROWS; o < end * CI_BYTES_ROWS && o < p->oc; o++, c += p->c_row)
     bytes_finish(g, o, c);
 }
@@ -298,7 +298,7 @@ void ci_bytes_forward(const ci_bytes_job *job) {
                          .group = i % p->groups,
                          .x_zero = zero};
     bytes_image(job, (uint8_t *)job->scratch, i * p->ic, zero);
-    if (by_columns) bytes_product(&group, ones, CI_BYTES_ROWS, group.sums);
+    if (by_columns) bytes_gemm(&group, ones, CI_BYTES_ROWS, group.sums);
     ci_k_parallel(job->k, blocks, 1, bytes_blocks, &group);
   }
 }

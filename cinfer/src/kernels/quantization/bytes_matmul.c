@@ -15,9 +15,9 @@ enum { MATMUL_FAR = 1 << 18, MATMUL_GROUP = 4 };
 
 static int64_t bytes_matmul_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-static bool bytes_matmul_take(size_t *total, size_t *place, int64_t rows, int64_t row, size_t item) {
+static bool bytes_matmul_take(size_t *total, size_t *position, int64_t rows, int64_t row, size_t item) {
   size_t bytes;
-  *place = *total;
+  *position = *total;
   return ci_mul_size((uint64_t)rows, (uint64_t)row, &bytes) && ci_mul_size(bytes, item, &bytes) &&
          bytes <= PTRDIFF_MAX / 8 && ci_add_size(*total, ci_round_up(bytes, 64), total);
 }
@@ -28,11 +28,11 @@ CI_FAST static void bytes_matmul_add(uint32_t *sums, const uint8_t *b, int64_t n
 
 /* b in packed tiles of CI_BYTES_COLS columns, followed by the sums of its columns. */
 static void bytes_matmul_columns(uint8_t *y, const uint8_t *b, const ci_bytes_matmul *p, uint8_t flip) {
-  const int64_t panel = p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH;
+  const int64_t packed_tile = p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH;
   uint32_t *sums = (uint32_t *)(void *)(y + p->c_row * p->steps * CI_BYTES_DEPTH);
   memset(sums, 0, (size_t)p->c_row * sizeof *sums);
   for (int64_t i = 0; i < p->depth; i++) bytes_matmul_add(sums, b + i * p->n, p->n, flip);
-  for (int64_t n = 0; n < p->n; n += CI_BYTES_COLS, y += panel) {
+  for (int64_t n = 0; n < p->n; n += CI_BYTES_COLS, y += packed_tile) {
     const int64_t some = p->n - n < CI_BYTES_COLS ? p->n - n : CI_BYTES_COLS;
     uint8_t *to = y;
     for (int64_t s = 0; s < p->steps; s++, to += CI_BYTES_COLS * CI_BYTES_DEPTH) {
@@ -129,11 +129,11 @@ typedef struct bytes_matmul_job {
 } bytes_matmul_job;
 
 /* c_row: of c. */
-static void bytes_matmul_product(const bytes_matmul_job *job, const int8_t *w, int64_t rows, int32_t *c, int64_t c_row,
-                                 const int32_t *start, const int32_t *add) {
+static void bytes_matmul_gemm(const bytes_matmul_job *job, const int8_t *w, int64_t rows, int32_t *c, int64_t c_row,
+                              const int32_t *start, const int32_t *add) {
   const ci_bytes_matmul *p = job->p;
   const ci_bytes_tile tile = {.x = job->columns,
-                              .panel = (ptrdiff_t)(p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH),
+                              .packed_tile = (ptrdiff_t)(p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH),
                               .step = p->step,
                               .w = w,
                               .c = c,
@@ -144,7 +144,7 @@ static void bytes_matmul_product(const bytes_matmul_job *job, const int8_t *w, i
                               .one = p->m == 1,
                               .start = start,
                               .add = add};
-  job->k->isa->bytes->product(&tile);
+  job->k->isa->bytes->gemm(&tile);
 }
 
 /* Of row m. */
@@ -205,10 +205,10 @@ static void bytes_matmul_blocks(void *argument, int64_t begin, int64_t end, int 
     int32_t add[CI_BYTES_ROWS * MATMUL_GROUP] = {0};
     bytes_matmul_rows(job, m, some, w, add);
     if (job->plain && job->take == NULL && p->n == p->c_row && some % CI_BYTES_ROWS == 0) {
-      bytes_matmul_product(job, w, some, (int32_t *)job->argument + (job->first_row + m) * p->n, p->n, start, add);
+      bytes_matmul_gemm(job, w, some, (int32_t *)job->argument + (job->first_row + m) * p->n, p->n, start, add);
       continue;
     }
-    bytes_matmul_product(job, w, bytes_matmul_up(some, CI_BYTES_ROWS), c, p->c_row, start, job->plain ? add : NULL);
+    bytes_matmul_gemm(job, w, bytes_matmul_up(some, CI_BYTES_ROWS), c, p->c_row, start, job->plain ? add : NULL);
     for (int64_t r = 0; r < some; r++) bytes_matmul_give(job, m + r, (uint32_t)add[r], c + r * p->c_row);
   }
 }

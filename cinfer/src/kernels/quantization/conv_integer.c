@@ -193,7 +193,7 @@ static void conv_qlinear_take(void *argument, int64_t image, int64_t output, con
 
 ci_status ci_run_qlinear_conv(ci_kernel *k) {
   const conv_bytes *p = k->private_memory;
-  const int64_t places = p->conv.g.nd.places, outputs = p->conv.g.outputs;
+  const int64_t positions = p->conv.g.nd.positions, outputs = p->conv.g.outputs;
   int32_t *sums = (int32_t *)(void *)((char *)k->scratch + p->x_bytes + p->w_bytes);
   if (k->out[0]->count == 0) return CI_OK;
   if (p->direct) {
@@ -203,7 +203,7 @@ ci_status ci_run_qlinear_conv(ci_kernel *k) {
   conv_bytes_run(k, 0, 3, 2, 5, k->n_in > 8 && k->in[8] != NULL ? k->in[8]->data : NULL, sums);
   uint8_t *y = k->out[0]->data;
   for (int64_t row = 0; row < p->conv.g.n * outputs; row++)
-    conv_scale(k, row % outputs, y + row * places, sums + row * places, places, 0);
+    conv_scale(k, row % outputs, y + row * positions, sums + row * positions, positions, 0);
   return CI_OK;
 }
 #endif

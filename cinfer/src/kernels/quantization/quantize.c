@@ -3,7 +3,7 @@
 #include "../../simd/math/isa_move.h"
 #include "bytes_matmul.h"
 #include "../arithmetic/cast.h"
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #if CI_HAS(quantization)
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12, QUANT_RUN = 16 };
@@ -77,9 +77,9 @@ static bool quant_blocks_fit(const ci_value *x, const ci_value *scale, int axis,
 
 static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
   const ci_value *x = k->in[0], *scale = k->in[1], *zero = quant_zero(k);
-  int64_t wanted, block;
+  int64_t requested, block;
   int axis = 0;
-  CI_TRY(ci_k_attr_i(k, "axis", 1, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", 1, &requested));
   CI_TRY(ci_k_attr_i(k, "block_size", 0, &block));
   if (block < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "block_size is %lld, expected 0 or more", (long long)block);
   p->scales = scale->count;
@@ -94,8 +94,8 @@ static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
     }
   }
   if (p->one) return CI_OK;
-  if (x->rank == 1 && scale->rank == 1) wanted = block > 0 ? wanted : 0;
-  CI_TRY(ci_k_axis(k, x->rank == 1 && wanted == 1 ? 0 : wanted, x->rank, &axis));
+  if (x->rank == 1 && scale->rank == 1) requested = block > 0 ? requested : 0;
+  CI_TRY(ci_k_axis(k, x->rank == 1 && requested == 1 ? 0 : requested, x->rank, &axis));
   p->grid.outer = block > 0;
   if (block > 0 ? !quant_blocks_fit(x, scale, axis, block) : scale->rank != 1 || scale->count != x->dims[axis]) {
     return quant_shapes_differ(k, axis, block);
@@ -338,12 +338,12 @@ ci_status ci_run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_deq
 
 enum { QUANT_DEPTH = 256 };
 
-typedef struct quant_product { /* the roles of the inputs; -1: none */
+typedef struct quant_gemm { /* the roles of the inputs; -1: none */
   int a, b, a_zero, b_zero, a_scale, b_scale;
-} quant_product;
+} quant_gemm;
 
-static const quant_product quant_matmul_integer = {0, 1, 2, 3, -1, -1};
-static const quant_product quant_qlinear = {0, 3, 2, 5, 1, 4};
+static const quant_gemm quant_matmul_integer = {0, 1, 2, 3, -1, -1};
+static const quant_gemm quant_qlinear = {0, 3, 2, 5, 1, 4};
 
 static const ci_value *quant_optional(const ci_kernel *k, int i) { return i >= 0 && i < k->n_in ? k->in[i] : NULL; }
 
@@ -374,9 +374,9 @@ static bool quant_is_byte(int32_t dtype) { return dtype == CI_INT8 || dtype == C
 
 /* Offsets in scratch of the wide operands, the result of their multiplication and, for QLinearMatMul, the wide result,
  * float32 scales and a factor for each of b's. */
-typedef struct quant_room {
+typedef struct quant_offsets {
   size_t b, part, y, a_scale, b_scale, factors, end;
-} quant_room;
+} quant_offsets;
 
 static int quant_axis(const ci_value *v, bool rows) { /* of K */
   return rows || v->rank == 1 ? v->rank - 1 : v->rank - 2;
@@ -403,24 +403,24 @@ static bool quant_reserve(size_t *end, int64_t count, size_t item) {
 }
 
 /* wide: the multiplication needs the wide operands. */
-static bool quant_room_of(const ci_kernel *k, const quant_product *q, bool wide, quant_room *room) {
+static bool quant_offsets_of(const ci_kernel *k, const quant_gemm *q, bool wide, quant_offsets *offsets) {
   const ci_value *a_scale = quant_optional(k, q->a_scale), *b_scale = quant_optional(k, q->b_scale);
   size_t end = 0;
   bool fits = quant_reserve(&end, wide ? quant_wide(k->in[q->a], true).count : 0, sizeof(float));
-  room->b = end;
+  offsets->b = end;
   fits = fits && quant_reserve(&end, wide ? quant_wide(k->in[q->b], false).count : 0, sizeof(float));
-  room->part = end;
+  offsets->part = end;
   fits = fits && quant_reserve(&end, wide ? k->out[0]->count : 0, sizeof(float));
-  room->y = end;
+  offsets->y = end;
   fits = fits && quant_reserve(&end, wide && b_scale != NULL ? k->out[0]->count : 0, sizeof(int32_t));
-  room->a_scale = end;
+  offsets->a_scale = end;
   fits = fits && quant_reserve(&end, a_scale == NULL ? 0 : a_scale->count, sizeof(float));
-  room->b_scale = end;
+  offsets->b_scale = end;
   fits = fits && quant_reserve(&end, b_scale == NULL ? 0 : b_scale->count, sizeof(float));
-  room->factors = end;
+  offsets->factors = end;
   fits = fits && quant_reserve(&end, b_scale == NULL ? 0 : b_scale->count, sizeof(double));
-  room->end = end;
-  return fits && ci_add_size(end, 64, &room->end); /* not 0: then there would be no pointer to add to */
+  offsets->end = end;
+  return fits && ci_add_size(end, 64, &offsets->end); /* not 0: then there would be no pointer to add to */
 }
 
 /* MatMul of the wide operands; `y` takes its result. */
@@ -434,10 +434,10 @@ static ci_status quant_matmul(ci_kernel *k, ci_value *a, ci_value *b, ci_value *
   return status;
 }
 
-static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int32_t to) {
+static ci_status quant_prepare_gemm(ci_kernel *k, const quant_gemm *q, int32_t to) {
   const ci_value *a = k->in[q->a], *b = k->in[q->b];
   const ci_value *a_zero = quant_optional(k, q->a_zero), *b_zero = quant_optional(k, q->b_zero);
-  quant_room room;
+  quant_offsets offsets;
   if (!quant_is_byte(a->dtype) || !quant_is_byte(b->dtype)) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "a is %s and b is %s, expected int8 or uint8", ci_dtype_name(a->dtype),
                      ci_dtype_name(b->dtype));
@@ -458,9 +458,9 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   k->free_rows = 0; /* which was set for the wide ones */
   CI_TRY(ci_k_out_like(k, 0, to, &wide));
   const ci_bytes_matmul *p = ci_bytes_matmul_plan(k, q->a, q->b, a_zero, b_zero);
-  if (p == NULL || !quant_room_of(k, q, p->steps == 0, &room)) return ci_k_no_memory(k);
-  return ci_add_size(room.end, p->steps == 0 ? k->scratch_bytes : p->bytes, &k->scratch_bytes) ? CI_OK
-                                                                                               : ci_k_no_memory(k);
+  if (p == NULL || !quant_offsets_of(k, q, p->steps == 0, &offsets)) return ci_k_no_memory(k);
+  return ci_add_size(offsets.end, p->steps == 0 ? k->scratch_bytes : p->bytes, &k->scratch_bytes) ? CI_OK
+                                                                                                  : ci_k_no_memory(k);
 }
 
 /* (x ^ 0x80) - 0x80 is x read with its sign. */
@@ -493,23 +493,23 @@ CI_FAST static void quant_add(uint32_t *y, const float *part, int64_t n) {
 }
 
 /* y: the sums, in int32. */
-static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y, const quant_room *room) {
+static ci_status quant_run_gemm(ci_kernel *k, const quant_gemm *q, void *y, const quant_offsets *offsets) {
   char *scratch = k->scratch;
   const size_t bytes = k->scratch_bytes;
   const ci_value *left = k->in[q->a], *right = k->in[q->b];
   ci_value a = quant_wide(left, true), b = quant_wide(right, false), part = *k->out[0];
   const int64_t depth = left->dims[quant_axis(left, true)];
   a.data = scratch;
-  b.data = scratch + room->b;
+  b.data = scratch + offsets->b;
   part.dtype = CI_FLOAT;
   part.bytes = (size_t)part.count * sizeof(float);
-  part.data = scratch + room->part;
+  part.data = scratch + offsets->part;
   memset(y, 0, part.bytes);
   for (int64_t first = 0; first < depth; first += QUANT_DEPTH) {
     quant_widen(left, quant_optional(k, q->a_zero), true, first, a.data);
     quant_widen(right, quant_optional(k, q->b_zero), false, first, b.data);
-    k->scratch = scratch + room->end;
-    k->scratch_bytes = bytes - room->end;
+    k->scratch = scratch + offsets->end;
+    k->scratch_bytes = bytes - offsets->end;
     const ci_status status = quant_matmul(k, &a, &b, &part, ci_run_matmul);
     k->scratch = scratch;
     k->scratch_bytes = bytes;
@@ -519,17 +519,17 @@ static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y
   return CI_OK;
 }
 
-ci_status ci_prepare_matmul_integer(ci_kernel *k) { return quant_prepare_product(k, &quant_matmul_integer, CI_INT32); }
+ci_status ci_prepare_matmul_integer(ci_kernel *k) { return quant_prepare_gemm(k, &quant_matmul_integer, CI_INT32); }
 
 ci_status ci_run_matmul_integer(ci_kernel *k) {
   const ci_bytes_matmul *direct = k->private_more;
-  quant_room room;
+  quant_offsets offsets;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_matmul_integer, direct->steps == 0, &room)) return ci_k_no_memory(k);
-  if (direct->steps == 0) return quant_run_product(k, &quant_matmul_integer, k->out[0]->data, &room);
+  if (!quant_offsets_of(k, &quant_matmul_integer, direct->steps == 0, &offsets)) return ci_k_no_memory(k);
+  if (direct->steps == 0) return quant_run_gemm(k, &quant_matmul_integer, k->out[0]->data, &offsets);
   ci_bytes_matmul_run(k, direct, quant_matmul_integer.a, quant_matmul_integer.b,
                       quant_optional(k, quant_matmul_integer.a_zero), quant_optional(k, quant_matmul_integer.b_zero),
-                      (char *)k->scratch + room.end, NULL, k->out[0]->data);
+                      (char *)k->scratch + offsets.end, NULL, k->out[0]->data);
   return CI_OK;
 }
 
@@ -551,7 +551,7 @@ ci_status ci_prepare_qlinear_matmul(ci_kernel *k) {
   }
   CI_TRY(quant_along(k, k->in[quant_qlinear.a], a_scale, "the scale of a", true));
   CI_TRY(quant_along(k, k->in[quant_qlinear.b], b_scale, "the scale of b", false));
-  return quant_prepare_product(k, &quant_qlinear, y_zero->dtype);
+  return quant_prepare_gemm(k, &quant_qlinear, y_zero->dtype);
 }
 
 /* Scales or zero points as float32. */
@@ -617,18 +617,18 @@ static void quant_take(void *argument, int64_t row, const int32_t *sums) {
   }
 }
 
-static quant_output quant_output_of(ci_kernel *k, const quant_room *room) {
+static quant_output quant_output_of(ci_kernel *k, const quant_offsets *offsets) {
   const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b];
   const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
   quant_output o = {.k = k,
-                    .left = quant_numbers(k, a_scale, (char *)k->scratch + room->a_scale),
-                    .right = quant_numbers(k, b_scale, (char *)k->scratch + room->b_scale),
+                    .left = quant_numbers(k, a_scale, (char *)k->scratch + offsets->a_scale),
+                    .right = quant_numbers(k, b_scale, (char *)k->scratch + offsets->b_scale),
                     .n = b->rank >= 2 ? b->dims[b->rank - 1] : 1,
                     .m = a->rank >= 2 ? a->dims[a->rank - 2] : 1};
   quant_numbers(k, k->in[QUANT_Y_SCALE], &o.y_scale);
   quant_numbers(k, k->in[QUANT_Y_ZERO], &o.y_zero);
   if (b_scale->count == 1) return o;
-  o.factors = (double *)(void *)((char *)k->scratch + room->factors);
+  o.factors = (double *)(void *)((char *)k->scratch + offsets->factors);
   o.finite = a_scale->count == 1 && (b_scale->rank == 1 || b_scale->count == o.n);
   for (int64_t i = 0; o.finite && i < o.n; i++) {
     o.factors[i] = quant_factor_of(&o, o.left[0], o.right[i]);
@@ -639,17 +639,17 @@ static quant_output quant_output_of(ci_kernel *k, const quant_room *room) {
 
 ci_status ci_run_qlinear_matmul(ci_kernel *k) {
   const ci_bytes_matmul *direct = k->private_more;
-  quant_room room;
+  quant_offsets offsets;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_qlinear, direct->steps == 0, &room)) return ci_k_no_memory(k);
-  quant_output output = quant_output_of(k, &room);
+  if (!quant_offsets_of(k, &quant_qlinear, direct->steps == 0, &offsets)) return ci_k_no_memory(k);
+  quant_output output = quant_output_of(k, &offsets);
   if (direct->steps > 0) {
     ci_bytes_matmul_run(k, direct, quant_qlinear.a, quant_qlinear.b, quant_optional(k, quant_qlinear.a_zero),
-                        quant_optional(k, quant_qlinear.b_zero), (char *)k->scratch + room.end, quant_take, &output);
+                        quant_optional(k, quant_qlinear.b_zero), (char *)k->scratch + offsets.end, quant_take, &output);
     return CI_OK;
   }
-  int32_t *wide = (int32_t *)(void *)((char *)k->scratch + room.y);
-  CI_TRY(quant_run_product(k, &quant_qlinear, wide, &room));
+  int32_t *wide = (int32_t *)(void *)((char *)k->scratch + offsets.y);
+  CI_TRY(quant_run_gemm(k, &quant_qlinear, wide, &offsets));
   for (int64_t row = 0; row < k->out[0]->count / output.n; row++) quant_take(&output, row, wide + row * output.n);
   return CI_OK;
 }

@@ -43,10 +43,10 @@ static ci_status random_bounds(ci_kernel *k, int first, int64_t dtype) {
 }
 
 static ci_status random_seed(ci_kernel *k) {
-  char text[160];
+  char str[160];
   if (k->in[1]->rank == 1 && k->in[1]->count == 2) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "seed is %s, expected two integers of shape (2)",
-                   ci_value_describe(k->in[1], text, sizeof text));
+                   ci_value_describe(k->in[1], str, sizeof str));
 }
 
 static ci_status random_prepare(ci_kernel *k, int kind, bool seeded) {
@@ -122,7 +122,7 @@ static uint64_t random_key(const ci_value *seed) {
 }
 
 /* The upper 64 bits of the multiplication of two 64-bit numbers. */
-static uint64_t random_high_product(uint64_t a, uint64_t b) {
+static uint64_t random_mul_high(uint64_t a, uint64_t b) {
   const uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), cross = (middle & 0xffffffff) + a0 * b1;
   return a1 * b1 + (middle >> 32) + (cross >> 32);
@@ -166,7 +166,7 @@ static void random_block64(const struct random_job *job, const uint32_t *word, v
     memcpy(out, w, sizeof w);
   } else if (job->kind == RANDOM_INTEGER) {
     for (int i = 0; i < 2; i++) {
-      ((int64_t *)out)[i] = (int64_t)((uint64_t)job->low + random_high_product(w[i], job->range));
+      ((int64_t *)out)[i] = (int64_t)((uint64_t)job->low + random_mul_high(w[i], job->range));
     }
   } else if (job->kind == RANDOM_UNIFORM) {
     for (int i = 0; i < 2; i++) ((double *)out)[i] = (double)(w[i] >> 11) * 0x1p-53;

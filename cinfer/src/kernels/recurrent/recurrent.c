@@ -11,7 +11,7 @@
 #include "../../plan/pack.h"
 #include "../../math/scalar_math.h"
 #include "../arithmetic/integers.h"
-#include "../linear/product.h"
+#include "../linear/gemm.h"
 #if CI_HAS(recurrent)
 
 typedef enum rec_name {
@@ -30,7 +30,7 @@ typedef enum rec_name {
 } rec_name;
 
 typedef struct rec_activation {
-  const char *text;
+  const char *str;
   rec_name name;
   int numbers; /* how many of alpha and beta it has */
   double alpha, beta;
@@ -56,7 +56,7 @@ enum { REC_PART_WORK = 1 << 16 }; /* multiplications that are worth a thread */
 
 typedef struct rec_matrix { /* some gates of W or of R, as the matrix multiplications read them */
   ci_matmul rule;     /* block and form are those of all gates */
-  bool panels;
+  bool packed_tiles;
   int64_t units; /* of a group of ci_recurrent; 0: not in groups */
   int64_t first;      /* the first of its gates' units */
   size_t bytes;       /* of one direction in that order; 0: read in place */
@@ -75,7 +75,7 @@ typedef struct rec {
   int32_t dtype;
   size_t item;
   rec_matrix w, r[2]; /* r[1]: the last gate of GRU, where its multiplication comes after the others */
-  size_t bias, products, sums, h, c, aside; /* offsets in scratch */
+  size_t bias, gemm, sums, h, c, aside; /* offsets in scratch */
 } rec;
 
 typedef struct rec_job { /* one direction */
@@ -260,12 +260,12 @@ static int64_t rec_length(const rec_job *j, int64_t b) {
 }
 
 /* sums of rows [begin, end) and of the gates of matrix r[which]: state times R */
-static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t end, int which) {
+static void rec_gemm(const rec_job *j, size_t state, int64_t begin, int64_t end, int which) {
   const rec *p = j->p;
   const rec_matrix *r = &p->r[which];
   const ci_matmul_part part = {.a = {rec_at(j, state, begin, p->hidden), (ptrdiff_t)p->hidden, 1},
                                .b = j->r[which],
-                               .panels = r->panels,
+                               .packed_tiles = r->packed_tiles,
                                .c = rec_at(j, p->sums, begin, p->columns) + (size_t)r->first * p->item,
                                .c_row = (ptrdiff_t)p->columns,
                                .m = end - begin,
@@ -277,7 +277,7 @@ static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t e
 /* The inputs' contribution to row b in step t. */
 static const char *rec_input_sums(const rec_job *j, int64_t b, int64_t t) {
   const rec *p = j->p;
-  return rec_at(j, p->products, p->batch_first ? b * p->steps + t : t * p->batch + b, p->columns);
+  return rec_at(j, p->gemm, p->batch_first ? b * p->steps + t : t * p->batch + b, p->columns);
 }
 
 static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
@@ -326,13 +326,13 @@ static void rec_rows(void *argument, int64_t begin, int64_t end, int thread) {
   (void)thread;
   for (int64_t s = 0; s < p->steps; s++) {
     const bool twice = p->gates == REC_GRU;
-    rec_product(j, p->h, begin, end, 0);
+    rec_gemm(j, p->h, begin, end, 0);
     for (int pass = twice && !p->usual[j->d] ? 0 : 1; pass < 2; pass++) {
       for (int64_t b = begin; b < end; b++) {
         const int64_t length = rec_length(j, b);
         if (s < length) rec_row(j, b, j->backward ? length - 1 - s : s, pass == 0);
       }
-      if (pass == 0 && !p->before_reset) rec_product(j, p->aside, begin, end, 1);
+      if (pass == 0 && !p->before_reset) rec_gemm(j, p->aside, begin, end, 1);
     }
     for (int64_t b = begin; b < end; b++) {
       const int64_t length = rec_length(j, b);
@@ -348,19 +348,19 @@ static void rec_alone(const rec_job *j) {
   void (*const step)(const ci_recurrent *) = p->gates == REC_LSTM ? math->lstm_step : math->gru_step;
   const int64_t length = rec_length(j, 0);
   float *const h = (void *)rec_at(j, p->h, 0, 0), *other = (void *)rec_at(j, p->aside, 0, 0), *now = h;
-  ci_recurrent cell = {.r = j->r[0].data,
-                       .c = (void *)rec_at(j, p->c, 0, 0),
-                       .bias = (const void *)rec_at(j, p->bias, p->gates, p->hidden),
-                       .n = p->hidden,
-                       .block = p->r[0].rule.block};
+  ci_recurrent plan_value = {.r = j->r[0].data,
+                             .c = (void *)rec_at(j, p->c, 0, 0),
+                             .bias = (const void *)rec_at(j, p->bias, p->gates, p->hidden),
+                             .n = p->hidden,
+                             .block = p->r[0].rule.block};
   for (int64_t s = 0; s < p->steps; s++) {
     const int64_t t = j->backward && s < length ? length - 1 - s : s;
     if (s < length) {
-      cell.x = (const void *)rec_input_sums(j, 0, t);
-      cell.h = now;
-      cell.to = now = now == h ? other : h;
-      cell.forth = !cell.forth;
-      step(&cell);
+      plan_value.x = (const void *)rec_input_sums(j, 0, t);
+      plan_value.h = now;
+      plan_value.to = now = now == h ? other : h;
+      plan_value.forth = !plan_value.forth;
+      step(&plan_value);
     }
     rec_give(j, 0, t, now, s >= length);
   }
@@ -380,8 +380,8 @@ static void rec_input_rows(void *argument, int64_t begin, int64_t end, int threa
   const ci_matmul_part part = {
       .a = {(const char *)j->k->in[REC_X]->data + (size_t)(begin * p->width) * p->item, (ptrdiff_t)p->width, 1},
       .b = in->w,
-      .panels = p->w.panels,
-      .c = rec_at(j, p->products, begin, p->columns),
+      .packed_tiles = p->w.packed_tiles,
+      .c = rec_at(j, p->gemm, begin, p->columns),
       .c_row = (ptrdiff_t)p->columns,
       .m = end - begin,
       .n = p->columns,
@@ -389,7 +389,7 @@ static void rec_input_rows(void *argument, int64_t begin, int64_t end, int threa
   (void)thread;
   ci_matmul_compute(&p->w.rule, j->k->isa, &part);
   for (int64_t i = begin; i < end; i++) {
-    char *row = rec_at(j, p->products, i, p->columns);
+    char *row = rec_at(j, p->gemm, i, p->columns);
     rec_binary(j, CI_MATH_add, row, row, (char *)j->k->scratch + p->bias, p->columns, CI_NO_SCALAR);
   }
 }
@@ -460,7 +460,7 @@ static void rec_group(const rec_matrix *m, int gates, const float *from, float *
 }
 
 static ci_operand rec_ordered(const rec_matrix *m, const struct ci_isa *isa, ci_operand from, void *to) {
-  if (m->panels) return ci_matmul_pack_panels(&m->rule, isa, from, to);
+  if (m->packed_tiles) return ci_matmul_pack_tiles(&m->rule, isa, from, to);
   if (m->units == 0) return ci_matmul_pack_b(&m->rule, from, to);
   rec_group(m, (int)(m->rule.n / m->rule.k), from.data, to);
   return (ci_operand){to, 0, 1};
@@ -480,7 +480,7 @@ static ci_operand rec_operand(const rec_job *j, const rec_matrix *m, int input) 
   if (m->packed != NULL) {
     const void *data = (const char *)m->packed + (size_t)j->d * m->bytes;
     if (m->rule.dots) return (ci_operand){data, 1, (ptrdiff_t)m->rule.k};
-    return (ci_operand){data, m->panels ? k->isa->linear->panel : (ptrdiff_t)m->rule.n, 1};
+    return (ci_operand){data, m->packed_tiles ? k->isa->linear->packed_tile : (ptrdiff_t)m->rule.n, 1};
   }
   return m->bytes == 0 ? from : rec_ordered(m, k->isa, from, (char *)k->scratch + m->copy);
 }
@@ -535,28 +535,28 @@ static bool rec_same_word(ci_span span, const char *lower) {
   return true;
 }
 
-static ci_status rec_find_activation(ci_kernel *k, ci_span text, rec_activation *found) {
+static ci_status rec_find_activation(ci_kernel *k, ci_span str, rec_activation *found) {
   for (int i = 0; i < REC_NAMES; i++) {
-    if (!rec_same_word(text, rec_activations[i].text)) continue;
+    if (!rec_same_word(str, rec_activations[i].str)) continue;
     *found = rec_activations[i];
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations names no activation of ONNX: '%.*s'",
-                   (int)(text.length < 40 ? text.length : 40), text.data == NULL ? "" : text.data);
+                   (int)(str.length < 40 ? str.length : 40), str.data == NULL ? "" : str.data);
 }
 
 static ci_status rec_read_activations(ci_kernel *k, rec *p) {
   const ci_span *names;
   const float *alpha, *beta;
   int count, alphas, betas, next_alpha = 0, next_beta = 0;
-  const int wanted = p->directions * p->per_direction;
+  const int requested = p->directions * p->per_direction;
   CI_TRY(ci_k_attr_strings(k, "activations", &names, &count));
   CI_TRY(ci_k_attr_floats(k, "activation_alpha", &alpha, &alphas));
   CI_TRY(ci_k_attr_floats(k, "activation_beta", &beta, &betas));
-  if (count >= 0 && count != wanted) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations has %d names, expected %d", count, wanted);
+  if (count >= 0 && count != requested) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations has %d names, expected %d", count, requested);
   }
-  for (int i = 0; i < wanted; i++) {
+  for (int i = 0; i < requested; i++) {
     const bool sigmoid = p->gates != REC_RNN && i % p->per_direction == 0;
     p->f[i] = rec_activations[sigmoid ? REC_SIGMOID : REC_TANH];
     if (count >= 0) CI_TRY(rec_find_activation(k, names[i], &p->f[i]));
@@ -606,14 +606,14 @@ static ci_status rec_read_attributes(ci_kernel *k, rec *p) {
 /* Input i, if it is there, must have the type of X (int32 for the lengths) and these dimensions. */
 static ci_status rec_check(ci_kernel *k, const rec *p, int i, const char *name, int rank, const int64_t *dims) {
   char found[2][160];
-  ci_value wanted = {.dtype = i == REC_LENGTHS ? CI_INT32 : p->dtype, .rank = rank};
+  ci_value requested = {.dtype = i == REC_LENGTHS ? CI_INT32 : p->dtype, .rank = rank};
   if (k->n_in <= i || k->in[i] == NULL) return CI_OK;
   const ci_value *v = k->in[i];
-  memcpy(wanted.dims, dims, (size_t)rank * sizeof *dims);
-  if (v->dtype == wanted.dtype && ci_shape_same(v->rank, v->dims, rank, dims)) return CI_OK;
+  memcpy(requested.dims, dims, (size_t)rank * sizeof *dims);
+  if (v->dtype == requested.dtype && ci_shape_same(v->rank, v->dims, rank, dims)) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", name,
                    ci_value_describe(v, found[0], sizeof found[0]),
-                   ci_value_describe(&wanted, found[1], sizeof found[1]));
+                   ci_value_describe(&requested, found[1], sizeof found[1]));
 }
 
 static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
@@ -665,9 +665,9 @@ static bool rec_matrix_make(ci_kernel *k, const rec *p, rec_matrix *m, int input
     const size_t units = ci_round_up((size_t)p->hidden, (size_t)m->units);
     if (!ci_mul_size(units, (uint64_t)p->columns * sizeof(float), &m->bytes)) return false;
   } else {
-    m->bytes = ci_matmul_panel_bytes(&m->rule, k->isa);
-    m->panels = m->bytes > 0;
-    if (!m->panels) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
+    m->bytes = ci_matmul_packed_tile_bytes(&m->rule, k->isa);
+    m->packed_tiles = m->bytes > 0;
+    if (!m->packed_tiles) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
   }
   if (m->bytes == 0 || !ci_mul_size(m->bytes, (uint64_t)p->directions, &all)) return m->bytes == 0;
   const rec_fill fill = {m, k->isa, p->directions, p->columns};
@@ -708,7 +708,7 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   }
   size_t all_rows;
   const bool fits = ci_mul_size((uint64_t)p->steps, (uint64_t)p->batch, &all_rows) && ci_at_most(all_rows, INT64_MAX) &&
-                    rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
+                    rec_reserve(k, p, &p->gemm, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
                     rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) &&
                     rec_reserve(k, p, &p->sums, p->batch, p->columns) &&
                     rec_reserve(k, p, &p->h, p->batch, p->hidden) && rec_reserve(k, p, &p->c, p->batch, p->hidden) &&

@@ -116,14 +116,14 @@ CI_COMPUTED_INTEGERS(ARG_TYPES)
     }                                                                                           \
   }
 #define ARG_SCANS(T, name, id, W, class) \
-  ARG_SCAN(ARG_SPEED_##name, sum_##name, T, W, +, 0) ARG_SCAN(ARG_SPEED_##name, product_##name, T, W, *, 1)
+  ARG_SCAN(ARG_SPEED_##name, sum_##name, T, W, +, 0) ARG_SCAN(ARG_SPEED_##name, prod_##name, T, W, *, 1)
 ARG_SCANS(float, f32, CI_FLOAT, float, F)
 ARG_SCANS(double, f64, CI_DOUBLE, double, F)
 CI_COMPUTED_INTEGERS(ARG_SCANS)
 
-enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_IS_PRODUCT, ARG_KINDS };
+enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_IS_PROD, ARG_KINDS };
 #if CI_HAS(selection)
-#define ARG_SUMS(name) arg_sum_##name, arg_product_##name
+#define ARG_SUMS(name) arg_sum_##name, arg_prod_##name
 #else
 #define ARG_SUMS(name) NULL, NULL
 #endif
@@ -134,20 +134,20 @@ static const arg_fn arg_table[CI_SLOTS][ARG_KINDS] = {ARG_ENTRY(float, f32, CI_F
 /* ---- complete rows: the best number, then its index ---- */
 
 enum { ARG_LOOK = 64 }; /* elements that are compared before the index is looked for among them */
-#define ARG_FIND(name, T, is)                                                                        \
-  CI_FAST static int64_t arg_find_##name(const void *in, const void *wanted, int64_t n, bool last) { \
-    const T *x = in;                                                                                 \
-    const T best = *(const T *)wanted;                                                               \
-    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                            \
-    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                             \
-      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                 \
-      int any = 0;                                                                                   \
-      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                    \
-      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {     \
-        if (is(x[i], best)) return i;                                                                \
-      }                                                                                              \
-    }                                                                                                \
-    return 0;                                                                                        \
+#define ARG_FIND(name, T, is)                                                                           \
+  CI_FAST static int64_t arg_find_##name(const void *in, const void *requested, int64_t n, bool last) { \
+    const T *x = in;                                                                                    \
+    const T best = *(const T *)requested;                                                               \
+    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                               \
+    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                                \
+      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                    \
+      int any = 0;                                                                                      \
+      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                       \
+      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {        \
+        if (is(x[i], best)) return i;                                                                   \
+      }                                                                                                 \
+    }                                                                                                   \
+    return 0;                                                                                           \
   }
 #define ARG_SAME(a, b) ((a) == (b))
 #define ARG_IS_NAN(a, b) ((void)(b), (a) != (a))
@@ -188,9 +188,9 @@ static void arg_rows_part(void *argument, int64_t begin, int64_t end, int thread
 
 /* ---- prepare and run ---- */
 
-static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_t select, int *axis) {
+static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_requested, int64_t select, int *axis) {
   const ci_value *x = k->in[0];
-  CI_TRY(ci_k_axis(k, axis_wanted, x->rank, axis));
+  CI_TRY(ci_k_axis(k, axis_requested, x->rank, axis));
   arg_plan *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
   const int slot = CI_SLOT(x->dtype);
@@ -210,12 +210,12 @@ static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_
 
 static ci_status arg_prepare_best(ci_kernel *k, int kind) {
   const ci_value *x = k->in[0];
-  int64_t axis_wanted, keep, last, dims[CI_MAX_RANK];
+  int64_t axis_requested, keep, last, dims[CI_MAX_RANK];
   int axis, rank = 0;
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &axis_wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &axis_requested));
   CI_TRY(ci_k_attr_i(k, "keepdims", 1, &keep));
   CI_TRY(ci_k_attr_i(k, "select_last_index", 0, &last));
-  CI_TRY(arg_prepare(k, kind, axis_wanted, last != 0 ? ARG_LAST : 0, &axis));
+  CI_TRY(arg_prepare(k, kind, axis_requested, last != 0 ? ARG_LAST : 0, &axis));
   for (int i = 0; i < x->rank; i++) {
     if (i != axis) dims[rank++] = x->dims[i];
     else if (keep != 0) dims[rank++] = 1;
@@ -234,21 +234,21 @@ ci_status ci_prepare_arg_max(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_M
 ci_status ci_prepare_arg_min(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MIN); }
 
 static ci_status arg_prepare_scan(ci_kernel *k, int kind) {
-  int64_t axis_wanted, exclusive, reverse;
+  int64_t axis_requested, exclusive, reverse;
   int count, axis;
-  CI_TRY(ci_k_known_ints(k, 1, &axis_wanted, 1, &count));
+  CI_TRY(ci_k_known_ints(k, 1, &axis_requested, 1, &count));
   if (count != 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis must be one number");
   CI_TRY(ci_k_attr_i(k, "exclusive", 0, &exclusive));
   CI_TRY(ci_k_attr_i(k, "reverse", 0, &reverse));
   const int64_t select = (exclusive != 0 ? ARG_EXCLUSIVE : 0) | (reverse != 0 ? ARG_REVERSE : 0);
-  CI_TRY(arg_prepare(k, kind, axis_wanted, select, &axis));
+  CI_TRY(arg_prepare(k, kind, axis_requested, select, &axis));
   arg_plan *p = k->private_memory;
   p->out = p->in;
   return ci_k_out_like(k, 0, k->in[0]->dtype, k->in[0]);
 }
 
 ci_status ci_prepare_cum_sum(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_SUM); }
-ci_status ci_prepare_cum_prod(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_PRODUCT); }
+ci_status ci_prepare_cum_prod(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_PROD); }
 
 static void arg_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;

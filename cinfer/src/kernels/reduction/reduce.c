@@ -8,7 +8,7 @@
 #include "../../simd/isa.h"
 #include "../../simd/math/isa_move.h"
 #include "../shape/copy.h"
-#if CI_HAS_PRODUCTS
+#if CI_HAS_GEMM
 
 typedef struct reduce_plan {
   bool mean, empty, copy_alone; /* copy_alone: nothing is reduced */
@@ -206,9 +206,9 @@ ci_status ci_prepare_sum_to_shape(ci_kernel *k) {
     any = any || reduced[i];
   }
   if (!fits) {
-    char text[160];
+    char str[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "a shape of %d sizes does not broadcast to x, which is %s", rank,
-                     ci_value_describe(x, text, sizeof text));
+                     ci_value_describe(x, str, sizeof str));
   }
   CI_TRY(ci_k_out(k, 0, x->dtype, rank, target));
   if (!any) ci_k_in_place(k, 0, 0);

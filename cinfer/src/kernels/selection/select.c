@@ -20,16 +20,16 @@ static int64_t select_clamp(int64_t value, int64_t low, int64_t high) {
 ci_status ci_prepare_trilu(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t *upper = ci_k_private(k, sizeof *upper);
-  char text[128];
+  char str[128];
   if (upper == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_k_attr_i(k, "upper", 1, upper));
   if (x->rank < 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected rank 2 or more",
-                     ci_value_describe(x, text, sizeof text));
+                     ci_value_describe(x, str, sizeof str));
   }
   if (k->n_in > 1 && k->in[1] != NULL && (k->in[1]->dtype != CI_INT64 || k->in[1]->count != 1)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "k is %s, expected one int64",
-                     ci_value_describe(k->in[1], text, sizeof text));
+                     ci_value_describe(k->in[1], str, sizeof str));
   }
   CI_TRY(ci_k_out_like(k, 0, x->dtype, x));
   ci_k_in_place(k, 0, 0);
@@ -73,8 +73,8 @@ ci_status ci_prepare_eye_like(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "k", 0, &eye->diagonal));
   CI_TRY(ci_k_attr_i(k, "dtype", x->dtype, &dtype));
   if (x->rank != 2) {
-    char text[128];
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", ci_value_describe(x, text, sizeof text));
+    char str[128];
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", ci_value_describe(x, str, sizeof str));
   }
   if (dtype < 0 || dtype >= CI_DTYPES ||
       !ci_caster_make(&eye->caster, k->isa, CI_FLOAT, (int32_t)dtype, true, CI_ROUND_UP)) {
@@ -110,18 +110,18 @@ struct select_compress {
 
 ci_status ci_prepare_compress(ci_kernel *k) {
   const ci_value *x = k->in[0], *condition = k->in[1];
-  int64_t wanted, other, found = 0, dims[CI_MAX_RANK];
+  int64_t requested, other, found = 0, dims[CI_MAX_RANK];
   int axis = 0;
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &requested));
   CI_TRY(ci_k_attr_i(k, "axis", 1, &other));
-  const bool flat = wanted != other; /* there is no such attribute */
-  if (!flat) CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  const bool flat = requested != other; /* there is no such attribute */
+  if (!flat) CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   const int64_t n = flat ? x->count : x->dims[axis];
   if (condition->dtype != CI_BOOL || condition->rank != 1 || condition->count > n) {
-    char text[128];
+    char str[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "condition is %s, expected a vector of at most %lld bools",
-                     ci_value_describe(condition, text, sizeof text), (long long)n);
+                     ci_value_describe(condition, str, sizeof str), (long long)n);
   }
   if (condition->count > 0 && !ci_k_known(k, 1)) return CI_PENDING;
   for (int64_t i = 0; i < condition->count; i++) found += ((const uint8_t *)condition->data)[i] != 0;
@@ -159,18 +159,18 @@ ci_status ci_prepare_reverse_sequence(ci_kernel *k) {
   const ci_value *x = k->in[0], *lengths = k->in[1];
   int64_t batch, time;
   int *axis = ci_k_private(k, sizeof *axis);
-  char text[128];
+  char str[128];
   if (axis == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_k_attr_i(k, "batch_axis", 1, &batch));
   CI_TRY(ci_k_attr_i(k, "time_axis", 0, &time));
   if (x->rank < 2 || batch < 0 || batch > 1 || time != 1 - batch) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT,
                      "input is %s, batch_axis %lld and time_axis %lld: expected rank 2 or more and the axes 0 and 1",
-                     ci_value_describe(x, text, sizeof text), (long long)batch, (long long)time);
+                     ci_value_describe(x, str, sizeof str), (long long)batch, (long long)time);
   }
   if (lengths->dtype != CI_INT64 || lengths->rank != 1 || lengths->count != x->dims[batch]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "sequence_lens is %s, expected int64[%lld]",
-                     ci_value_describe(lengths, text, sizeof text), (long long)x->dims[batch]);
+                     ci_value_describe(lengths, str, sizeof str), (long long)x->dims[batch]);
   }
   *axis = (int)batch;
   return ci_k_out_like(k, 0, x->dtype, x);
@@ -209,13 +209,13 @@ struct select_cache {
 ci_status ci_prepare_tensor_scatter(ci_kernel *k) {
   const ci_value *cache = k->in[0], *update = k->in[1], *starts = k->n_in > 2 ? k->in[2] : NULL;
   struct select_cache *p = ci_k_private(k, sizeof *p);
-  int64_t wanted;
+  int64_t requested;
   ci_span mode;
   char left[128], right[128];
   if (p == NULL) return ci_k_no_memory(k);
-  CI_TRY(ci_k_attr_i(k, "axis", -2, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", -2, &requested));
   CI_TRY(ci_k_attr_s(k, "mode", "linear", &mode));
-  CI_TRY(ci_k_axis(k, wanted, cache->rank, &p->axis));
+  CI_TRY(ci_k_axis(k, requested, cache->rank, &p->axis));
   p->circular = ci_span_is(mode, "circular");
   if (!p->circular && !ci_span_is(mode, "linear")) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected linear or circular",
@@ -256,10 +256,10 @@ ci_status ci_run_tensor_scatter(ci_kernel *k) {
   const size_t bytes = update->bytes / (size_t)(lines * steps);
   const char *from = update->data;
   for (int64_t line = 0; line < lines; line++) {
-    int64_t place = starts == NULL ? 0 : ((const int64_t *)starts->data)[line / each] % size;
-    if (place < 0) place += size;
-    for (int64_t s = 0; s < steps; s++, from += bytes, place = place + 1 < size ? place + 1 : 0) {
-      memcpy((char *)k->out[0]->data + (size_t)(line * size + place) * bytes, from, bytes);
+    int64_t position = starts == NULL ? 0 : ((const int64_t *)starts->data)[line / each] % size;
+    if (position < 0) position += size;
+    for (int64_t s = 0; s < steps; s++, from += bytes, position = position + 1 < size ? position + 1 : 0) {
+      memcpy((char *)k->out[0]->data + (size_t)(line * size + position) * bytes, from, bytes);
     }
   }
   return CI_OK;

@@ -19,15 +19,15 @@ static bool top_k_after(const uint64_t *keys, int64_t a, int64_t b) {
   return (keys[a] > keys[b]) | ((keys[a] == keys[b]) & (a > b));
 }
 
-/* Lets the index at `place` sink: below every entry of the heap are ones that come before it. */
-static void top_k_sink(const uint64_t *keys, int64_t *heap, int64_t size, int64_t place) {
-  const int64_t index = heap[place];
-  for (int64_t child; (child = 2 * place + 1) < size; place = child) {
+/* Lets the index at `position` sink: below every entry of the heap are ones that come before it. */
+static void top_k_sink(const uint64_t *keys, int64_t *heap, int64_t size, int64_t position) {
+  const int64_t index = heap[position];
+  for (int64_t child; (child = 2 * position + 1) < size; position = child) {
     if (child + 1 < size && top_k_after(keys, heap[child + 1], heap[child])) child++;
     if (!top_k_after(keys, heap[child], index)) break;
-    heap[place] = heap[child];
+    heap[position] = heap[child];
   }
-  heap[place] = index;
+  heap[position] = index;
 }
 
 static void top_k_begin(const uint64_t *keys, int64_t *heap, int64_t most) {
@@ -91,16 +91,16 @@ static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const struct top_k_plan *p = k->private_memory;
   uint64_t *keys = (uint64_t *)k->scratch + thread * (p->n + p->most + (p->columns * p->n + 1) / 2);
-  int64_t *heap = (int64_t *)(void *)(keys + p->n), turned = 0, column = 0;
+  int64_t *heap = (int64_t *)(void *)(keys + p->n), filled = 0, column = 0;
   float *lines = (float *)(void *)(heap + p->most);
   for (int64_t line = begin; line < end; line++) {
     const int64_t outer = line / p->inner, inner = line % p->inner;
     const int64_t from = outer * p->n * p->inner + inner;
     if (p->columns > 0) {
-      if (column == turned) {
+      if (column == filled) {
         const int64_t left = end - line < p->inner - inner ? end - line : p->inner - inner;
-        column = 0, turned = left < p->columns ? left : p->columns;
-        top_k_turn(lines, (const float *)k->in[0]->data + from, p->n, p->inner, turned);
+        column = 0, filled = left < p->columns ? left : p->columns;
+        top_k_turn(lines, (const float *)k->in[0]->data + from, p->n, p->inner, filled);
       }
       top_k_singles(k, lines + column++ * p->n, keys, heap);
     } else if (k->in[0]->dtype == CI_FLOAT && p->inner == 1 && p->most <= p->n / TOP_K_FEW) {
@@ -121,15 +121,15 @@ static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
 
 ci_status ci_prepare_top_k(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted, largest, most = 0, dims[CI_MAX_RANK];
+  int64_t requested, largest, most = 0, dims[CI_MAX_RANK];
   int axis = 0, count;
-  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &requested));
   CI_TRY(ci_k_attr_i(k, "largest", 1, &largest));
   if (x->dtype == CI_BOOL || !ci_order_keys(x, 0, 0, 0, NULL)) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                      ci_dtype_name(x->dtype));
   }
-  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   CI_TRY(ci_k_known_ints(k, 1, &most, 1, &count));
   if (count != 1 || most < 0 || most > x->dims[axis]) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "k is %lld, expected one number from 0 to %lld, the size of axis %d",

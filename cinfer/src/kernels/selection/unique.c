@@ -25,8 +25,8 @@ static int unique_compare(const struct unique_plan *p, int64_t a, int64_t b) {
     for (int64_t i = 0; i < p->inner; i++) {
       const int64_t left = (o * p->n + a) * p->inner + i, right = (o * p->n + b) * p->inner + i;
       if (p->keys == NULL) {
-        const ci_string *text = p->x->data;
-        const int order = unique_compare_strings(&text[left], &text[right]);
+        const ci_string *str = p->x->data;
+        const int order = unique_compare_strings(&str[left], &str[right]);
         if (order != 0) return order;
       } else if (p->keys[left] != p->keys[right]) {
         return p->keys[left] < p->keys[right] ? -1 : 1;
@@ -122,9 +122,9 @@ static bool unique_is_short(const ci_kernel *k, const ci_value *x) {
 
 ci_status ci_prepare_unique(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted = 0, other = 1, sorted = 1, dims[CI_MAX_RANK];
+  int64_t requested = 0, other = 1, sorted = 1, dims[CI_MAX_RANK];
   int axis = 0;
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &requested));
   CI_TRY(ci_k_attr_i(k, "axis", 1, &other));
   CI_TRY(ci_k_attr_i(k, "sorted", 1, &sorted));
   const int32_t part = unique_part(x->dtype);
@@ -132,12 +132,12 @@ ci_status ci_prepare_unique(ci_kernel *k) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                      ci_dtype_name(x->dtype));
   }
-  const bool flat = wanted != other; /* there is no such attribute */
-  if (!flat) CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  const bool flat = requested != other; /* there is no such attribute */
+  if (!flat) CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   if (!flat && x->count == 0 && x->dims[axis] > 0) {
-    char text[128];
+    char str[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has no elements, but %lld slices along axis %d to compare",
-                     ci_value_describe(x, text, sizeof text), (long long)x->dims[axis], axis);
+                     ci_value_describe(x, str, sizeof str), (long long)x->dims[axis], axis);
   }
   if (x->count > 0 && !(ci_k_known(k, 0) && unique_is_short(k, x))) return CI_PENDING;
   struct unique_plan *p = NULL, sizes = {.x = x, .outer = 1, .n = x->count, .inner = 1, .item = ci_dtype_size(part)};

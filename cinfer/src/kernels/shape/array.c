@@ -28,14 +28,14 @@ ci_status ci_prepare_reshape(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t dims[CI_MAX_RANK], allow_zero = 0;
   int rank = 0, free_axis = -1;
-  char text[128];
+  char str[128];
   CI_TRY(ci_k_attr_i(k, "allowzero", 0, &allow_zero));
   CI_TRY(ci_k_known_ints(k, 1, dims, CI_MAX_RANK, &rank));
   for (int i = 0; i < rank; i++) {
     if (dims[i] == 0 && !allow_zero) {
       if (i >= x->rank) {
         return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is 0, which copies an axis that %s does not have", i,
-                         ci_value_describe(x, text, sizeof text));
+                         ci_value_describe(x, str, sizeof str));
       }
       dims[i] = x->dims[i];
     }
@@ -53,7 +53,7 @@ ci_status ci_prepare_reshape(ci_kernel *k) {
     dims[free_axis] = x->count / known;
   } else if (free_axis >= 0 || known != x->count) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld elements, the new shape %s %lld",
-                     ci_value_describe(x, text, sizeof text), (long long)x->count,
+                     ci_value_describe(x, str, sizeof str), (long long)x->count,
                      free_axis >= 0       ? "a multiple of"
                      : known == INT64_MAX ? "at least"
                                           : "has",
@@ -64,10 +64,10 @@ ci_status ci_prepare_reshape(ci_kernel *k) {
 
 ci_status ci_prepare_flatten(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted = 1, dims[2];
+  int64_t requested = 1, dims[2];
   int axis = x->rank;
-  CI_TRY(ci_k_attr_i(k, "axis", 1, &wanted));
-  if (wanted != x->rank && (x->rank > 0 || wanted != 1)) CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 1, &requested));
+  if (requested != x->rank && (x->rank > 0 || requested != 1)) CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   dims[0] = ci_shape_count(x->dims, 0, axis);
   dims[1] = ci_shape_count(x->dims, axis, x->rank);
   return array_view(k, 2, dims);
@@ -82,11 +82,11 @@ ci_status ci_prepare_squeeze(ci_kernel *k) {
     CI_TRY(ci_k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
     for (int i = 0; i < count; i++) {
       int axis = 0;
-      char text[128];
+      char str[128];
       CI_TRY(ci_k_axis(k, axes[i], x->rank, &axis));
       if (x->dims[axis] != 1) {
         return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld of %s is not 1 and cannot be squeezed", (long long)axes[i],
-                         ci_value_describe(x, text, sizeof text));
+                         ci_value_describe(x, str, sizeof str));
       }
       if (gone[axis]) return ci_k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
       gone[axis] = true;
@@ -205,16 +205,16 @@ ci_status ci_prepare_transpose(ci_kernel *k) {
 
 ci_status ci_prepare_expand(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted[CI_MAX_RANK], dims[CI_MAX_RANK];
+  int64_t requested[CI_MAX_RANK], dims[CI_MAX_RANK];
   int count = 0, rank = 0;
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(ci_k_known_ints(k, 1, wanted, CI_MAX_RANK, &count));
+  CI_TRY(ci_k_known_ints(k, 1, requested, CI_MAX_RANK, &count));
   ci_value target = {.dtype = x->dtype, .rank = count};
   for (int i = 0; i < count; i++) {
-    if (wanted[i] < 0) {
-      return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more", i, (long long)wanted[i]);
+    if (requested[i] < 0) {
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more", i, (long long)requested[i]);
     }
-    target.dims[i] = wanted[i];
+    target.dims[i] = requested[i];
   }
   const ci_value *both[2] = {x, &target};
   CI_TRY(ci_k_broadcast(k, both, 2, &rank, dims));
@@ -321,13 +321,13 @@ struct array_lines {
 
 ci_status ci_prepare_concat(ci_kernel *k) {
   const ci_value *first = k->in[0];
-  int64_t wanted = 0, dims[CI_MAX_RANK];
+  int64_t requested = 0, dims[CI_MAX_RANK];
   int axis = 0;
   const size_t item = ci_dtype_size(first->dtype);
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &requested));
   if (first->rank == 0)
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "scalars cannot be concatenated; Unsqueeze them first");
-  CI_TRY(ci_k_axis(k, wanted, first->rank, &axis));
+  CI_TRY(ci_k_axis(k, requested, first->rank, &axis));
   memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
   for (int i = 1; i < k->n_in; i++) {
     const ci_value *v = k->in[i];
@@ -392,11 +392,11 @@ static ci_status array_split_sizes(ci_kernel *k, int64_t size, int64_t *sizes) {
 
 ci_status ci_prepare_split(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted = 0, dims[CI_MAX_RANK], parts = k->n_out;
+  int64_t requested = 0, dims[CI_MAX_RANK], parts = k->n_out;
   int axis = 0;
   const size_t item = ci_dtype_size(x->dtype);
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &requested));
+  CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   CI_TRY(ci_k_attr_i(k, "num_outputs", k->n_out, &parts));
   if (parts != k->n_out) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "num_outputs is %lld, the node has %d outputs", (long long)parts,

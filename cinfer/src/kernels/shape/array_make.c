@@ -56,9 +56,9 @@ ci_status ci_prepare_range(ci_kernel *k) {
   int64_t count = 0;
   for (int i = 0; i < 3; i++) {
     if (k->in[i]->count != 1 || k->in[i]->rank > 1 || k->in[i]->dtype != start->dtype) {
-      char text[128];
+      char str[128];
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected one %s like start", i,
-                       ci_value_describe(k->in[i], text, sizeof text), ci_dtype_name(start->dtype));
+                       ci_value_describe(k->in[i], str, sizeof str), ci_dtype_name(start->dtype));
     }
   }
   if (!ci_k_known(k, 0) || !ci_k_known(k, 1) || !ci_k_known(k, 2)) return CI_PENDING;
@@ -123,22 +123,22 @@ struct array_make_one_hot {
 
 ci_status ci_prepare_one_hot(ci_kernel *k) {
   const ci_value *indices = k->in[0], *depth_value = k->in[1], *values = k->in[2];
-  int64_t wanted = -1, depth = 0, dims[CI_MAX_RANK];
+  int64_t requested = -1, depth = 0, dims[CI_MAX_RANK];
   int axis = 0;
-  char text[128];
-  CI_TRY(ci_k_attr_i(k, "axis", -1, &wanted));
+  char str[128];
+  CI_TRY(ci_k_attr_i(k, "axis", -1, &requested));
   const bool floating = indices->dtype == CI_FLOAT || indices->dtype == CI_DOUBLE;
   if (!floating && !ci_is_integer(indices->dtype)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected numbers",
-                     ci_value_describe(indices, text, sizeof text));
+                     ci_value_describe(indices, str, sizeof str));
   }
   if (values->count != 2) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected two elements: off and on",
-                     ci_value_describe(values, text, sizeof text));
+                     ci_value_describe(values, str, sizeof str));
   }
   if (depth_value->count != 1) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected one number",
-                     ci_value_describe(depth_value, text, sizeof text));
+                     ci_value_describe(depth_value, str, sizeof str));
   }
   if (!ci_k_known(k, 1)) return CI_PENDING;
   if (ci_is_integer(depth_value->dtype)) {
@@ -150,14 +150,14 @@ ci_status ci_prepare_one_hot(ci_kernel *k) {
     depth = number > -1 && number < 9e15 ? (int64_t)number : -1;
   } else {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected a number",
-                     ci_value_describe(depth_value, text, sizeof text));
+                     ci_value_describe(depth_value, str, sizeof str));
   }
   if (depth < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "depth is negative or not a number");
   if (indices->rank + 1 > CI_MAX_RANK) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible", indices->rank + 1,
                      CI_MAX_RANK);
   }
-  CI_TRY(ci_k_axis(k, wanted, indices->rank + 1, &axis));
+  CI_TRY(ci_k_axis(k, requested, indices->rank + 1, &axis));
   for (int i = 0; i <= indices->rank; i++) dims[i] = i == axis ? depth : indices->dims[i < axis ? i : i - 1];
   CI_TRY(ci_k_out(k, 0, values->dtype, indices->rank + 1, dims));
   struct array_make_one_hot *p = ci_k_private(k, sizeof *p);

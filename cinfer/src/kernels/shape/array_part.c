@@ -28,14 +28,15 @@ static int64_t array_part_clamp(int64_t size, int64_t *start, int64_t end, int64
   return *start > end ? (*start - end - 1) / -step + 1 : 0;
 }
 
-static ci_status array_part_list(ci_kernel *k, int input, const char *name, int wanted, int64_t *values, int *count) {
+static ci_status array_part_list(ci_kernel *k, int input, const char *name, int requested, int64_t *values,
+                                 int *count) {
   if (k->n_in <= input || k->in[input] == NULL) {
     *count = -1;
     return CI_OK;
   }
   CI_TRY(ci_k_known_ints(k, input, values, CI_MAX_RANK, count));
-  if (wanted < 0 || *count == wanted) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, starts has %d", name, *count, wanted);
+  if (requested < 0 || *count == requested) return CI_OK;
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, starts has %d", name, *count, requested);
 }
 
 ci_status ci_prepare_slice(ci_kernel *k) {
@@ -103,16 +104,16 @@ struct array_part_pad {
 
 static ci_status array_part_mode_of(ci_kernel *k, enum array_part_mode *mode) {
   static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
-  ci_span text;
-  CI_TRY(ci_k_attr_s(k, "mode", "constant", &text));
+  ci_span str;
+  CI_TRY(ci_k_attr_s(k, "mode", "constant", &str));
   for (int i = 0; i < 4; i++) {
-    if (ci_span_is(text, names[i])) {
+    if (ci_span_is(str, names[i])) {
       *mode = (enum array_part_mode)i;
       return CI_OK;
     }
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "mode is '%.*s', expected constant, reflect, edge or wrap",
-                   (int)(text.length < 32 ? text.length : 32), text.data);
+                   (int)(str.length < 32 ? str.length : 32), str.data);
 }
 
 /* before[axis] and after[axis] from the input pads, which covers `axes` (all by default). */
@@ -150,16 +151,16 @@ static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) 
 static int64_t array_part_source(enum array_part_mode mode, int64_t i, int64_t size) {
   if (mode == ARRAY_EDGE) return i < 0 ? 0 : i >= size ? size - 1 : i;
   const int64_t period = mode == ARRAY_WRAP ? size : size > 1 ? 2 * (size - 1) : 1;
-  int64_t place = i % period;
-  if (place < 0) place += period;
-  return mode == ARRAY_WRAP || place < size ? place : period - place;
+  int64_t position = i % period;
+  if (position < 0) position += period;
+  return mode == ARRAY_WRAP || position < size ? position : period - position;
 }
 
 /* Bytes of the tables that the modes other than constant use. */
 static size_t array_part_table_bytes(const ci_value *y) {
-  size_t places = 0;
-  for (int axis = 0; axis < y->rank; axis++) places += (size_t)y->dims[axis];
-  return places * sizeof(ptrdiff_t);
+  size_t positions = 0;
+  for (int axis = 0; axis < y->rank; axis++) positions += (size_t)y->dims[axis];
+  return positions * sizeof(ptrdiff_t);
 }
 
 static ci_status array_part_tables(ci_kernel *k, struct array_part_pad *p, const int64_t *before, const int64_t *after,
@@ -177,8 +178,8 @@ static ci_status array_part_tables(ci_kernel *k, struct array_part_pad *p, const
     p->first = before[axis] > 0 ? before[axis] : 0;
     p->run = left;
     for (int64_t i = 0; i < y->dims[axis]; i++) {
-      const int64_t place = array_part_source(p->mode, i - before[axis] - first, left);
-      *next++ = (ptrdiff_t)(first + place) * in[axis] * (ptrdiff_t)item;
+      const int64_t position = array_part_source(p->mode, i - before[axis] - first, left);
+      *next++ = (ptrdiff_t)(first + position) * in[axis] * (ptrdiff_t)item;
     }
   }
   return CI_OK;
@@ -195,7 +196,7 @@ static void array_part_inner(const ci_kernel *k, const int64_t *before, size_t i
   p->keeps = x->count > 0;
   for (int i = 0; i < x->rank; i++) {
     const int64_t from = before[i] < 0 ? -before[i] : 0, to = before[i] < 0 ? 0 : before[i];
-    const int64_t room = y->dims[i] - to, kept = x->dims[i] - from < room ? x->dims[i] - from : room;
+    const int64_t remaining = y->dims[i] - to, kept = x->dims[i] - from < remaining ? x->dims[i] - from : remaining;
     if (kept <= 0) {
       p->keeps = false;
       return;
@@ -221,9 +222,9 @@ ci_status ci_prepare_pad(ci_kernel *k) {
     dims[i] = x->dims[i] + before[i] + after[i];
   }
   if (k->n_in > 2 && k->in[2] != NULL && (k->in[2]->dtype != x->dtype || k->in[2]->count != 1)) {
-    char text[128];
+    char str[128];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the padding value is %s, expected one %s",
-                     ci_value_describe(k->in[2], text, sizeof text), ci_dtype_name(x->dtype));
+                     ci_value_describe(k->in[2], str, sizeof str), ci_dtype_name(x->dtype));
   }
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   const bool empty = k->out[0]->count == 0;
@@ -254,9 +255,9 @@ static void array_part_mapped(void *argument, int64_t begin, int64_t end, int th
     for (int i = 0; i < inner; i++) from += p->source[i][at[i]];
     for (int64_t i = 0; i < width;) {
       const int64_t n = i == p->first ? p->run : 1;
-      const char *place = from + p->source[inner][i];
-      if (n == 1) ci_copy_bytes(to, place, item);
-      else k->isa->move->runs(to, 0, place, 0, 1, (size_t)n * item);
+      const char *position = from + p->source[inner][i];
+      if (n == 1) ci_copy_bytes(to, position, item);
+      else k->isa->move->runs(to, 0, position, 0, 1, (size_t)n * item);
       to += (size_t)n * item;
       i += n;
     }

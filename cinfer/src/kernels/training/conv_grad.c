@@ -100,7 +100,7 @@ static void conv_grad_input_images(void *argument, int64_t begin, int64_t end, i
   const ci_conv *p = job->p;
   const ci_kernel *k = job->k;
   char *packed = k->scratch, *tile = packed + p->matmul.b_bytes + (size_t)thread * p->matmul.tile_bytes;
-  const int64_t outputs = p->g.nd.places;
+  const int64_t outputs = p->g.nd.positions;
   const ci_operand w = {(const char *)k->in[1]->data + (size_t)(job->group * p->g.oc) * p->item, 1,
                         (ptrdiff_t)p->g.outputs};
   const ci_operand b = p->matmul.b_bytes == 0 ? w : (ci_operand){packed, (ptrdiff_t)p->g.depth, 1};

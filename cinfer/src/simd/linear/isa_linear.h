@@ -12,7 +12,7 @@ enum {
   CI_BLOCK = 256,            /* the longest chain of the column form */
   CI_FAR = 1 << 17,          /* elements of c from which its memory is prefetched */
   CI_SWEEP_ROWS = 504,       /* at most, of which a block of a is in use at a time */
-  CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the memory for such a block */
+  CI_SWEEP_BUFFER_ROW = CI_BLOCK + 16 /* floats from row to row of the memory for such a block */
 };
 enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a multiplication streams */
 enum { CI_WINDOWS_SLACK = 64, CI_PLANE_LANES = 16, CI_PLANE_SLACK = 6 };
@@ -25,15 +25,16 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   const float *b;
   ptrdiff_t b_k;   /* columns: neighbouring columns of b are contiguous, */
   /* or those of a packed tile are, and this is from one tile to the next; 0: all of them. Of a last tile that is not
-   * full, b_k is ci_panel_row's */
-  ptrdiff_t b_panel;
+   * full, b_k is ci_packed_tile_row's */
+  ptrdiff_t b_packed_tile;
   ptrdiff_t b_col; /* dots: each column of b, and each row of a, is contiguous along k */
   float *c;
   ptrdiff_t c_row;
   int64_t m, n, k;
   int64_t block; /* L: columns only */
-  float *room;   /* columns: NULL, or memory where a block of a is gathered: CI_SWEEP_ROWS by CI_ROOM_ROW; a_k is 1 */
-  bool add;      /* columns: c already holds the total of the blocks before these */
+  float *sweep_buffer; /* columns: NULL, or memory where a block of a is gathered: CI_SWEEP_ROWS by CI_SWEEP_BUFFER_ROW;
+                          a_k is 1 */
+  bool add; /* columns: c already holds the total of the blocks before these */
   const struct ci_after *after; /* columns of a narrow tile: NULL, or the steps after the sum, `added` to each column */
 } ci_tile;
 /* Few columns: all blocks may stay in registers. */
@@ -132,7 +133,7 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   ptrdiff_t x_down, x_right; /* from window to window */
   ptrdiff_t tap_down, tap_right; /* from tap to tap */
   int64_t kh, kw;
-  const float *w; /* the weights of depthwise_turned */
+  const float *w; /* the weights of depthwise_transposed */
   const double *across, *down; /* of average_plane: taps that count, along each axis; 8 more across */
   float *y;
   int64_t rows, columns;
@@ -163,14 +164,14 @@ typedef struct ci_finish {
 
 /* Floats from row to row of a packed tile that holds so many columns: the last one may be narrower than the others, so
  * that its rows are no more memory than they must be. */
-CI_INLINE int64_t ci_panel_row(int64_t columns, int64_t panel) {
-  int64_t row = panel;
+CI_INLINE int64_t ci_packed_tile_row(int64_t columns, int64_t packed_tile) {
+  int64_t row = packed_tile;
   while (row > 4 && columns <= row / 2) row /= 2;
   return row;
 }
 
 struct ci_isa_linear {
-  int panel; /* columns of b that a tile takes at a time */
+  int packed_tile; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   /* to[c * to_row + r] = from[r * from_row + c] */
   void (*transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows, int64_t cols);
@@ -178,7 +179,7 @@ struct ci_isa_linear {
   void (*add)(float *y, const float *x, int64_t n); /* y[i] = y[i] + x[i] */
   /* y[i] = fma(a[i], b[i], y[i]) */
   void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
-#if CI_HAS_PRODUCTS
+#if CI_HAS_GEMM
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t); /* dot form: 16 or 64 lanes, then the tree */
   /* The same where a, b and c hold float64, or 32 bits that wrap, without packed tiles: plain_rows rows or fewer (of
@@ -198,7 +199,7 @@ struct ci_isa_linear {
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
   /* y[window][lane] = one chain over the taps of fma(x[tap][lane], w[tap][lane], .), from +0: CI_PLANE_LANES lanes.
    * Reads and writes CI_PLANE_SLACK windows more than there are. */
-  void (*depthwise_turned)(const ci_windows *t);
+  void (*depthwise_transposed)(const ci_windows *t);
   void (*depthwise_3x3)(const ci_depthwise *t);
 #endif
 #if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
@@ -214,7 +215,7 @@ struct ci_isa_linear {
   void (*average_plane)(const ci_windows *t);
 #if CI_LARGE
   /* y[lane] = the chain over the taps of x[offset[tap] + lane], / count: CI_PLANE_LANES lanes */
-  void (*average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count);
+  void (*average_transposed)(float *y, const float *x, const int32_t *offset, int64_t taps, double count);
 #endif
   void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of entire planes */
 #endif

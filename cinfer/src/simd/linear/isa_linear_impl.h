@@ -99,32 +99,34 @@ static void CI_N(rows)(struct CI_N(tile_args) * s, int64_t m, int most, const CI
   }
 }
 
-/* Where a column of b begins at row k; `panel` is t->b_panel, or a packed tile's width where the tiles follow each
- * other. */
-CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t panel, int64_t column, int64_t k) {
+/* Where a column of b begins at row k; `packed_tile` is t->b_packed_tile, or a packed tile's width where the tiles
+ * follow each other. */
+CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t packed_tile, int64_t column, int64_t k) {
   const int64_t inside = column % (2 * CI_VL);
-  return t->b + column / (2 * CI_VL) * panel + inside + k * CI_N(panel_row)(t, t->n - column + inside);
+  return t->b + column / (2 * CI_VL) * packed_tile + inside + k * CI_N(packed_tile_row)(t, t->n - column + inside);
 }
 
-static void CI_N(at_column)(struct CI_N(tile_args) * s, const ci_tile *t, ptrdiff_t panel, int64_t column, int64_t k) {
+static void CI_N(at_column)(struct CI_N(tile_args) * s, const ci_tile *t, ptrdiff_t packed_tile, int64_t column,
+                            int64_t k) {
   const int64_t left = t->n - column + column % (2 * CI_VL);
-  s->b = CI_N(column)(t, panel, column, k);
-  s->b_k = CI_N(panel_row)(t, left);
-  s->next_k = CI_N(panel_row)(t, left - 2 * CI_VL);
-  s->b_panel = left > 2 * CI_VL ? panel + (ptrdiff_t)k * (s->next_k - s->b_k) : 0;
+  s->b = CI_N(column)(t, packed_tile, column, k);
+  s->b_k = CI_N(packed_tile_row)(t, left);
+  s->next_k = CI_N(packed_tile_row)(t, left - 2 * CI_VL);
+  s->b_packed_tile = left > 2 * CI_VL ? packed_tile + (ptrdiff_t)k * (s->next_k - s->b_k) : 0;
 }
 
 /* A block of a, whose row stride is not a power of two: large matrices would have them in few sets of the caches. */
-static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
-  for (int64_t i = 0; i < m; i++) memcpy(room + i * CI_ROOM_ROW, s->a + i * s->a_row, (size_t)s->k * sizeof(float));
-  s->a = room;
-  s->a_row = CI_ROOM_ROW;
+static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *sweep_buffer) {
+  for (int64_t i = 0; i < m; i++)
+    memcpy(sweep_buffer + i * CI_SWEEP_BUFFER_ROW, s->a + i * s->a_row, (size_t)s->k * sizeof(float));
+  s->a = sweep_buffer;
+  s->a_row = CI_SWEEP_BUFFER_ROW;
 }
 
 #if CI_QUADS && CI_LARGE
 static bool CI_N(ends_in_quads)(const ci_tile *t, int64_t m) {
   const int64_t last = (t->n - 1) % CI_VL + 1;
-  const bool four = last == 4 || (last < 4 && t->b_panel != 0); /* floats of b that may be read */
+  const bool four = last == 4 || (last < 4 && t->b_packed_tile != 0); /* floats of b that may be read */
   return m >= CI_N(few_columns_rows) && (t->a_k == 1 || t->a_row == 1) && t->n > CI_VL && four;
 }
 
@@ -132,7 +134,7 @@ static bool CI_N(ends_in_quads)(const ci_tile *t, int64_t m) {
 static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
   for (; m >= CI_N(few_columns_rows); m -= CI_N(few_columns_rows)) {
     if (s.a_k == 1) CI_N(few_columns)(&s);
-    else CI_N(few_columns_turned)(&s);
+    else CI_N(few_columns_transposed)(&s);
     s.a += CI_N(few_columns_rows) * s.a_row;
     s.c += CI_N(few_columns_rows) * s.c_row;
   }
@@ -141,7 +143,7 @@ static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
 #endif
 
 /* One block, or blocks of which the totals go through c. */
-CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t packed_tile) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
 #if CI_QUADS && CI_LARGE
@@ -156,24 +158,26 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
     s.far = m * t->n >= CI_FAR;
     int64_t vectors = (t->n + CI_VL - 1) / CI_VL - quads, column = 0;
     s.a = a + k * t->a_k;
-    s.ahead_step =
-        t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
-    if (t->room != NULL) CI_N(gather)(&s, m, t->room);
+    s.ahead_step = t->b_packed_tile != 0 && CI_VL > 1
+                       ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1
+                       : 0;
+    if (t->sweep_buffer != NULL) CI_N(gather)(&s, m, t->sweep_buffer);
     const float *const rows = s.a;
     while (vectors > 0) {
       const bool odd = CI_MANY_REGISTERS && widest < 4 && vectors == 3;
       const int64_t width = odd ? 3 : CI_N(width_of)(vectors, widest);
       vectors -= width;
-      CI_N(at_column)(&s, t, panel, column, k);
+      CI_N(at_column)(&s, t, packed_tile, column, k);
       s.a = rows;
       s.c = c + column;
       s.part = vectors + quads > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
       column += width * CI_VL;
-      s.ahead = (const char *)CI_N(column)(t, panel, column, k); /* of the last columns, the steps after the sum */
+      s.ahead =
+          (const char *)CI_N(column)(t, packed_tile, column, k); /* of the last columns, the steps after the sum */
       CI_N(rows)(&s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
 #if CI_QUADS && CI_LARGE
-    CI_N(at_column)(&s, t, panel, column, k);
+    CI_N(at_column)(&s, t, packed_tile, column, k);
     s.a = rows;
     s.c = c + column;
     s.part = (int)(t->n - column);
@@ -185,7 +189,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
 
 #if CI_LARGE
 /* Few columns, and several blocks or steps after the sum: everything inside the kernel. */
-CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t packed_tile) {
   struct CI_N(tile_args)
       s = {.a_row = t->a_row, .a_k = t->a_k, .c_row = t->c_row, .k = t->k, .block = t->block, .after = t->after};
   s.ahead = (const char *)t->b; /* nothing is fetched ahead, but a null pointer takes no step */
@@ -194,7 +198,7 @@ CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
     const int64_t width = CI_N(width_of)(vectors, 2);
     vectors -= width;
     s.a = t->a;
-    CI_N(at_column)(&s, t, panel, column, 0);
+    CI_N(at_column)(&s, t, packed_tile, column, 0);
     s.c = t->c + column;
     s.added = t->after == NULL || t->after->added == NULL ? NULL : t->after->added + column;
     s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
@@ -246,25 +250,25 @@ CI_OUTLINE void CI_N(stream)(const ci_tile *t) {
 #endif
 
 static void CI_N(columns)(const ci_tile *t) {
-  const ptrdiff_t panel = t->b_panel != 0 ? t->b_panel : 2 * CI_VL;
+  const ptrdiff_t packed_tile = t->b_packed_tile != 0 ? t->b_packed_tile : 2 * CI_VL;
   if (t->k == 0 && !t->add) {
     for (int64_t m = 0; m < t->m; m++) memset(t->c + m * t->c_row, 0, (size_t)t->n * sizeof(float));
 #if CI_LARGE
-  } else if (t->m == 1 && t->b_panel == 0 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
+  } else if (t->m == 1 && t->b_packed_tile == 0 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
     CI_N(stream)(t);
 #endif
   } else if (t->m == 1 || (t->m < CI_NARROW_ROWS && t->k > t->block && t->n <= CI_NARROW)) {
-    for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, panel);
+    for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, packed_tile);
 #if CI_LARGE
   } else if (ci_tile_is_narrow(t->m, t->n, t->k) && (t->k > t->block || t->after != NULL) && !t->add) {
-    CI_N(narrow)(t, panel);
+    CI_N(narrow)(t, packed_tile);
 #endif
   } else {
     const int64_t sweeps = (t->m + CI_N(sweep_rows) - 1) / CI_N(sweep_rows);
     const int64_t most = ((t->m + sweeps - 1) / sweeps + CI_TILE_ROWS - 1) / CI_TILE_ROWS * CI_TILE_ROWS;
     for (int64_t m = 0; m < t->m; m += most) {
       const int64_t rows = t->m - m < most ? t->m - m : most;
-      CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows, panel);
+      CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows, packed_tile);
     }
   }
 }
@@ -419,7 +423,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
                                                       .finish = CI_N(finish),
                                                       .add = CI_N(add),
                                                       .multiply_add = CI_N(multiply_add),
-#if CI_HAS_PRODUCTS
+#if CI_HAS_GEMM
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
                                                       .plain_double = CI_N(plain_double),
@@ -436,7 +440,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
                                                       .conv_turn = CI_N(conv_turn),
                                                       .conv_largest = CI_N(conv_largest),
                                                       .depthwise = CI_N(depthwise),
-                                                      .depthwise_turned = CI_N(depthwise_turned),
+                                                      .depthwise_transposed = CI_N(depthwise_transposed),
 #endif
 #if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
                                                       .pad = CI_N(pad),
@@ -448,14 +452,14 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
                                                       .average_plane = CI_N(average_plane),
                                                       .average_whole = CI_N(average_whole),
 #if CI_LARGE
-                                                      .average_turned = CI_N(average_turned),
+                                                      .average_transposed = CI_N(average_transposed),
 #endif
 #endif
 #if CI_HAS(training)
                                                       .route = CI_N(route),
                                                       .spread = CI_N(spread),
 #endif
-                                                      .panel = 2 * CI_VL,
+                                                      .packed_tile = 2 * CI_VL,
                                                       .lanes = CI_VL};
 
 #undef CI_TILE_ROWS

@@ -1,7 +1,7 @@
 /* isa_linear_plain_impl.h - matrix multiplication of float64 with two roundings a term, of int32 and uint32, which
  * wrap: included once per instruction set. */
 /* clang-format off */
-#if CI_HAS_PRODUCTS
+#if CI_HAS_GEMM
 #if CI_VL > 1
 #define CI_PLAIN_VECTOR(T) typedef T CI_N(some_##T) __attribute__((vector_size(4 * CI_VL)));
 #endif

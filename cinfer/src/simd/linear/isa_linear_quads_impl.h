@@ -52,20 +52,20 @@ static void CI_N(few_columns)(const struct CI_N(tile_args) *t) {
 }
 
 #define CI_Q_CLEAR(q, unused) sum[q] = v_set(0.0f);
-#define CI_Q_TURNED(q, unused) sum[q] = v_fma(v_quads_of(a + (q) * CI_QUADS), w, sum[q]);
+#define CI_Q_TRANSPOSED(q, unused) sum[q] = v_fma(v_quads_of(a + (q) * CI_QUADS), w, sum[q]);
 /* The same where a is transposed: its rows are adjacent. */
-static void CI_N(few_columns_turned)(const struct CI_N(tile_args) *t) {
+static void CI_N(few_columns_transposed)(const struct CI_N(tile_args) *t) {
   const float *a = t->a, *b = t->b;
   vf sum[8];
   CI_R8(CI_Q_CLEAR, 0)
   for (int64_t k = t->k; k > 0; k--, a += t->a_k, b += t->b_k) {
     const vf w = v_quad(b);
-    CI_R8(CI_Q_TURNED, 0)
+    CI_R8(CI_Q_TRANSPOSED, 0)
   }
   CI_R8(CI_Q_OUT, 0)
 }
 #undef CI_Q_CLEAR
-#undef CI_Q_TURNED
+#undef CI_Q_TRANSPOSED
 #undef CI_Q_START
 #undef CI_Q_W
 #undef CI_Q_STEP

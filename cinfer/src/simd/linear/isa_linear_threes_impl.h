@@ -79,9 +79,9 @@ static void CI_N(conv_threes)(const ci_conv_threes *t) {
                                 .c_step = t->c_step,
                                 .channels = t->channels};
   for (int64_t row = t->first; row < t->first + t->rows; row++) {
-    const int64_t top = row * t->stride - t->above, room = t->height - top;
+    const int64_t top = row * t->stride - t->above, remaining = t->height - top;
     const int64_t low = top < 0 ? (-top + t->dilation - 1) / t->dilation : 0;
-    const int64_t high = room <= 0 ? 0 : (room + t->dilation - 1) / t->dilation;
+    const int64_t high = remaining <= 0 ? 0 : (remaining + t->dilation - 1) / t->dilation;
     const int64_t last = high < t->taps ? high : t->taps, first = low < last ? low : last;
     s.taps = last - first;
     s.w = t->w + first * 3 * wide;

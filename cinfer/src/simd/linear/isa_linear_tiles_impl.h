@@ -2,15 +2,15 @@
  *
  * CI_TILE(R, V): R rows by V vectors, one chain each, through memory from block to block. CI_BLOCKS(R, V): the same
  * with all blocks inside, chain, total and the steps after it in registers, for few columns. Two vectors of columns
- * are a packed tile: b's packed tiles follow each other in its rows, or are anywhere (ci_tile.b_panel). Rows of a are
- * reached by one pointer per three rows: the addressing modes of x86 do the rest.
+ * are a packed tile: b's packed tiles follow each other in its rows, or are anywhere (ci_tile.b_packed_tile). Rows of a
+ * are reached by one pointer per three rows: the addressing modes of x86 do the rest.
  */
 /* clang-format off */
 struct CI_N(tile_args) {
   const float *a, *b;
   float *c;
   /* next_k: b_k of the next packed tile, which three or four vectors read */
-  ptrdiff_t a_row, a_k, b_k, b_panel, next_k, c_row;
+  ptrdiff_t a_row, a_k, b_k, b_packed_tile, next_k, c_row;
   int64_t k, block;
   const char *ahead; /* the data of the next tiles, prefetched meanwhile: so many bytes a step */
   ptrdiff_t ahead_step;
@@ -73,7 +73,7 @@ struct CI_N(tile_args) {
   static void CI_N(tile_##R##x##V)(const struct CI_N(tile_args) *t) {    \
     const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, next_k = t->next_k, ahead_step = t->ahead_step; \
     const char *ahead = t->ahead; \
-    const float *b = t->b, *next = b + t->b_panel, *row[(R + 2) / 3];    \
+    const float *b = t->b, *next = b + t->b_packed_tile, *row[(R + 2) / 3];    \
     const int part = t->part;                                            \
     vf sum[R][V];                                                        \
     CI_R##R(CI_T_ROW, V)                                                 \
@@ -128,7 +128,7 @@ struct CI_N(tile_args) {
   static void CI_N(blocks_##R##x##V)(const struct CI_N(tile_args) *t) {  \
     const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, next_k = t->next_k, ahead_step = t->ahead_step; \
     const char *ahead = t->ahead; \
-    const float *b = t->b, *next = b + t->b_panel, *row[(R + 2) / 3];    \
+    const float *b = t->b, *next = b + t->b_packed_tile, *row[(R + 2) / 3];    \
     const int part = t->part;                                            \
     vf sum[R][V], total[R][V];                                           \
     CI_R##R(CI_T_ROW, V)                                                 \

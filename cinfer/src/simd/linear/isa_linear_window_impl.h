@@ -110,8 +110,8 @@ CI_INLINE void CI_N(depthwise_rows)(const ci_depthwise *t, int64_t first, int64_
     const int64_t at = i * step - t->before; /* of the first tap */
     int lanes[3];                            /* of each tap, in the plane */
     for (int tap = 0; tap < 3; tap++) {
-      const int64_t room = (t->width - at - tap + step - 1) / step;
-      lanes[tap] = room < 0 ? 0 : room < n ? (int)room : n;
+      const int64_t remaining = (t->width - at - tap + step - 1) / step;
+      lanes[tap] = remaining < 0 ? 0 : remaining < n ? (int)remaining : n;
     }
     vf x0[3], x1[3], x2[3];
     int64_t top = first * step - t->above;
@@ -192,7 +192,7 @@ CI_DEPTHWISE(14)
 
 /* The last windows of a row begin early, to be as many; of fewer than seven the next row's are written, too, which come
  * after them. */
-static void CI_N(depthwise_turned)(const ci_windows *t) {
+static void CI_N(depthwise_transposed)(const ci_windows *t) {
   for (int64_t row = 0; row < t->rows; row++) {
     const float *x = t->x + row * t->x_down;
     float *y = t->y + row * t->columns * CI_PLANE_LANES;
@@ -426,7 +426,7 @@ static void CI_N(average_plane)(const ci_windows *t) {
 
 #if CI_LARGE
 /* The same of planes that are laid out as lanes. */
-static void CI_N(average_turned)(float *y, const float *x, const int32_t *offset, int64_t taps, double count) {
+static void CI_N(average_transposed)(float *y, const float *x, const int32_t *offset, int64_t taps, double count) {
   double wide[CI_VL];
   for (int lane = 0; lane < CI_PLANE_LANES; lane += CI_VL) {
     vd sum = vd_zero();
@@ -440,14 +440,14 @@ static void CI_N(average_turned)(float *y, const float *x, const int32_t *offset
 /* Planes are transposed, to be lanes. */
 CI_REGION_FAST static void CI_N(average_whole)(float *y, const float *x, int64_t planes, int64_t area) {
   enum { lanes = 16, most = 64 };
-  float turned[most * lanes] = {0};
+  float transposed[most * lanes] = {0};
   for (int64_t plane = 0; plane < planes; plane += lanes) {
     const int64_t count = planes - plane < lanes ? planes - plane : lanes;
     double sum[lanes] = {0.0};
     for (int64_t i = 0; i < area; i += most) {
       const int64_t n = area - i < most ? area - i : most;
-      CI_N(transpose)(turned, lanes, x + plane * area + i, (ptrdiff_t)area, count, n);
-      const float *from = turned;
+      CI_N(transpose)(transposed, lanes, x + plane * area + i, (ptrdiff_t)area, count, n);
+      const float *from = transposed;
       int64_t c = 0;
       for (; c + 4 <= n; c += 4, from += 4 * lanes) {
         for (int j = 0; j < lanes; j++) {

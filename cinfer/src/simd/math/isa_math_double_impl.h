@@ -102,16 +102,15 @@ CI_FAST static void double_pow_long(double *restrict x, const double *restrict z
     const double f = ci_double_from_bits(bits - (offset & 0xfff0000000000000)) - 1.0;
     const double s = f / (2.0 + f), square = s * s, h = 0.5 * f * f;
     const double small = f - (h - (s * (h + square * ci_log_series(square, 0)) + k * CI_LN2_LOW));
-    const double product = z[i] * (k * CI_LN2_HIGH + small);
+    const double prod = z[i] * (k * CI_LN2_HIGH + small);
     /* beyond 200 there is no float: infinity or 0 in any case */
-    const double above = double_choose(product < -200.0, -200.0, product),
-                 p = double_choose(above > 200.0, 200.0, above);
+    const double above = double_choose(prod < -200.0, -200.0, prod), p = double_choose(above > 200.0, 200.0, above);
     const double whole = p * 0x1.71547652b82fep+0 + 0x1.8p52, n = whole - 0x1.8p52;
     const double high = p - n * CI_LN2_HIGH, shift = n * CI_LN2_LOW, r = high - shift, lost = (high - r) - shift;
     const double unit = ci_double_from_bits((ci_double_bits(whole) + 1023) << 52);
     const double power = (1.0 + (r + (r * r * ci_exp_series(r) + lost))) * unit;
-    const double turned = ci_double_from_bits(ci_double_bits(power) | (ci_double_bits(v) & sign));
-    const double held = double_choose((size > 0.0) & (size < INFINITY), turned, (double)NAN);
+    const double with_sign = ci_double_from_bits(ci_double_bits(power) | (ci_double_bits(v) & sign));
+    const double held = double_choose((size > 0.0) & (size < INFINITY), with_sign, (double)NAN);
     x[i] = double_choose(z[i] == 2.0, v * v, held);
   }
 }
@@ -153,9 +152,9 @@ CI_FAST static void double_wave(double *restrict x, const double *restrict z, in
     const double cosine = w + (((1.0 - w) - h) + (square * square * ci_cos_series(square) - r * rest));
     const uint64_t turns = ci_double_bits(whole) + (uint64_t)quarter;
     const double wave = double_choose((turns & 1) != 0, cosine, sine);
-    const double turned = ci_double_from_bits(ci_double_bits(wave) ^ (turns & 2) << 62);
+    const double with_sign = ci_double_from_bits(ci_double_bits(wave) ^ (turns & 2) << 62);
     const bool held = (size <= 0.785) | ((fabs(high) >= 0x1p-20) & (size < 0x1p20));
-    x[i] = double_choose(size < tiny, v, double_choose(held, turned, (double)NAN)); /* the sign of zero, too */
+    x[i] = double_choose(size < tiny, v, double_choose(held, with_sign, (double)NAN)); /* the sign of zero, too */
   }
 }
 

@@ -1,13 +1,13 @@
-/* product.c - matrix multiplication: the order of summation, packing, and plain loops for the types without vector
+/* gemm.c - matrix multiplication: the order of summation, packing, and plain loops for the types without vector
  * kernels. */
-#include "product.h"
+#include "gemm.h"
 
 #include "../../simd/isa.h"
 #include "../../simd/linear/isa_linear.h"
 #include "../../plan/pack.h"
-#if CI_HAS_PRODUCTS
+#if CI_HAS_GEMM
 
-static int64_t product_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t gemm_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
 bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k) {
   switch (dtype) {
@@ -48,7 +48,7 @@ void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, in
                        ptrdiff_t col) {
   enum { square = 16 }; /* both sides stay in a few cache lines */
   for (int64_t r0 = 0; r0 < rows; r0 += square) {
-    const int64_t r1 = product_at_most(rows, r0 + square);
+    const int64_t r1 = gemm_at_most(rows, r0 + square);
     for (int64_t c = 0; c < cols; c++) {
       if (item == sizeof(float)) {
         const float *source = (const float *)from + c * col;
@@ -81,21 +81,21 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
 
 /* ---- packed tiles, and constants ---- */
 
-enum { PRODUCT_FILL_COLUMNS = 128 };
-enum { PRODUCT_ROOM_ROWS = 256, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
+enum { GEMM_FILL_COLUMNS = 128 };
+enum { GEMM_BUFFER_ROWS = 256, GEMM_BUFFER_COLUMNS = 256, GEMM_BUFFER_STRIDE = 512 }; /* from which it pays */
 
-size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
-  const int64_t panel = isa->linear->panel, more = p->n % panel;
-  size_t bytes = (size_t)(p->n - more + (more > 0 ? ci_panel_row(more, panel) : 0)) * sizeof(float);
+size_t ci_matmul_packed_tile_bytes(const ci_matmul *p, const struct ci_isa *isa) {
+  const int64_t packed_tile = isa->linear->packed_tile, more = p->n % packed_tile;
+  size_t bytes = (size_t)(p->n - more + (more > 0 ? ci_packed_tile_row(more, packed_tile) : 0)) * sizeof(float);
   if (p->dtype != CI_FLOAT || p->dots || !ci_mul_size(bytes, (uint64_t)p->k, &bytes)) return 0;
   return bytes;
 }
 
-ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy) {
-  const int64_t panel = isa->linear->panel;
+ci_operand ci_matmul_pack_tiles(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy) {
+  const int64_t packed_tile = isa->linear->packed_tile;
   float *to = copy;
-  for (int64_t n = 0; n < p->n; n += panel, to += panel * p->k) {
-    const int64_t columns = product_at_most(panel, p->n - n), row = ci_panel_row(columns, panel);
+  for (int64_t n = 0; n < p->n; n += packed_tile, to += packed_tile * p->k) {
+    const int64_t columns = gemm_at_most(packed_tile, p->n - n), row = ci_packed_tile_row(columns, packed_tile);
     const float *from = (const float *)b.data + n * b.col;
     if (columns < row) memset(to, 0, (size_t)(row * p->k) * sizeof *to);
     if (b.col == 1) {
@@ -104,71 +104,72 @@ ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, c
       isa->linear->transpose(to, (ptrdiff_t)row, from, b.col, columns, p->k);
     }
   }
-  return (ci_operand){copy, (ptrdiff_t)panel, 1};
+  return (ci_operand){copy, (ptrdiff_t)packed_tile, 1};
 }
 
-size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col) {
-  const bool large = m >= PRODUCT_ROOM_ROWS && p->n >= PRODUCT_ROOM_COLUMNS && a_row >= PRODUCT_ROOM_STRIDE;
+size_t ci_matmul_buffer_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col) {
+  const bool large = m >= GEMM_BUFFER_ROWS && p->n >= GEMM_BUFFER_COLUMNS && a_row >= GEMM_BUFFER_STRIDE;
   if (p->dtype != CI_FLOAT || p->dots || a_col != 1 || !large) return 0;
-  return (size_t)product_at_most(m, CI_SWEEP_ROWS) * CI_ROOM_ROW * sizeof(float);
+  return (size_t)gemm_at_most(m, CI_SWEEP_ROWS) * CI_SWEEP_BUFFER_ROW * sizeof(float);
 }
 
-typedef struct product_constant {
+typedef struct gemm_constant {
   const ci_matmul *p;
   const ci_kernel *k;
   ci_operand b;
-} product_constant;
+} gemm_constant;
 
 /* Columns of a transposed matrix are contiguous: some packed tiles at a time, so that the two copies are never
  * complete in memory. */
-static void product_fill_turned(const product_constant *c, const float *from, float *to) {
-  const int64_t step = (int64_t)ci_round_up(PRODUCT_FILL_COLUMNS, (size_t)c->k->isa->linear->panel);
+static void gemm_fill_transposed(const gemm_constant *c, const float *from, float *to) {
+  const int64_t step = (int64_t)ci_round_up(GEMM_FILL_COLUMNS, (size_t)c->k->isa->linear->packed_tile);
   ci_matmul part = *c->p;
   for (int64_t n = 0; n < c->p->n; n += step, to += step * part.k) {
-    part.n = product_at_most(step, c->p->n - n);
+    part.n = gemm_at_most(step, c->p->n - n);
     const float *columns = from + n * c->b.col;
-    ci_matmul_pack_panels(&part, c->k->isa, (ci_operand){columns, 1, c->b.col}, to);
+    ci_matmul_pack_tiles(&part, c->k->isa, (ci_operand){columns, 1, c->b.col}, to);
     ci_k_pack_forget(c->k, columns, (size_t)(part.n * c->b.col) * sizeof *columns);
   }
 }
 
-static void product_fill(void *to, const ci_value *value, const void *argument) {
-  const product_constant *c = argument;
+static void gemm_fill(void *to, const ci_value *value, const void *argument) {
+  const gemm_constant *c = argument;
   const ci_operand b = {value->data, c->b.row, c->b.col};
   if (c->p->dots || c->p->dtype != CI_FLOAT) ci_matmul_pack_b(c->p, b, to);
-  else if (b.row == 1 && b.col == c->p->k) product_fill_turned(c, b.data, to);
-  else ci_matmul_pack_panels(c->p, c->k->isa, b, to);
+  else if (b.row == 1 && b.col == c->p->k) gemm_fill_transposed(c, b.data, to);
+  else ci_matmul_pack_tiles(c->p, c->k->isa, b, to);
 }
 
-/* The constant as the file has it, if its order is that of ci_matmul_pack_panels. */
-static const void *product_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
-  const int64_t panel = k->isa->linear->panel, more = p->n % panel;
-  if (p->dots || p->dtype != CI_FLOAT || k->in[i]->rank != 2 || (more > 0 && ci_panel_row(more, panel) != more))
+/* The constant as the file has it, if its order is that of ci_matmul_pack_tiles. */
+static const void *gemm_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
+  const int64_t packed_tile = k->isa->linear->packed_tile, more = p->n % packed_tile;
+  if (p->dots || p->dtype != CI_FLOAT || k->in[i]->rank != 2 ||
+      (more > 0 && ci_packed_tile_row(more, packed_tile) != more))
     return NULL;
-  return ci_k_panels(k, i, panel, b.col == 1);
+  return ci_k_packed_tiles(k, i, packed_tile, b.col == 1);
 }
 
 /* A constant may be read as matrices of several shapes, transposed or not: K and the transposition distinguish them. */
 const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
-  const product_constant c = {p, k, b};
-  const bool panels = p->dtype == CI_FLOAT && !p->dots;
-  const size_t bytes = panels ? ci_matmul_panel_bytes(p, k->isa) : ci_matmul_b_bytes(p, b.row, b.col);
+  const gemm_constant c = {p, k, b};
+  const bool packed_tiles = p->dtype == CI_FLOAT && !p->dots;
+  const size_t bytes = packed_tiles ? ci_matmul_packed_tile_bytes(p, k->isa) : ci_matmul_b_bytes(p, b.row, b.col);
   if (bytes == 0 || p->k > INT32_MAX) return NULL;
-  const void *in_file = product_in_file(p, k, i, b);
+  const void *in_file = gemm_in_file(p, k, i, b);
   if (in_file != NULL) return in_file;
   const uint32_t which = (uint32_t)p->k << 1 | (b.col == 1 ? 1 : 0);
-  return ci_k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, product_fill, &c);
+  return ci_k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, gemm_fill, &c);
 }
 
 /* ---- plain loops: float64 with two roundings a step, integers wrapping ---- */
 
 /* Lanes k mod 16 or k mod 64, then the tree. Terms that the last sixteen lack would add +0 to a sum that is never -0.
  */
-static double product_dot_double(const double *a, const double *b, int64_t k) {
+static double gemm_dot_double(const double *a, const double *b, int64_t k) {
   const bool many = k >= CI_MANY_LANES_FROM;
   double lane[64] = {0};
   for (int64_t i = 0, count; i < k; i += count) {
-    count = many && k - i >= 64 ? 64 : product_at_most(k - i, 16);
+    count = many && k - i >= 64 ? 64 : gemm_at_most(k - i, 16);
     for (int64_t j = 0; j < count; j++) {
       const double y = a[i + j] * b[i + j];
       lane[j] = lane[j] + y;
@@ -185,7 +186,7 @@ static double product_dot_double(const double *a, const double *b, int64_t k) {
 }
 
 /* Of 64 bits, which wrap: the order cannot be seen. */
-static void product_longs(const ci_matmul_part *t) {
+static void gemm_longs(const ci_matmul_part *t) {
   for (int64_t m = 0; m < t->m; m++) {
     const uint64_t *a = (const uint64_t *)t->a.data + m * t->a.row, *b = t->b.data;
     uint64_t *c = (uint64_t *)t->c + m * t->c_row;
@@ -198,31 +199,31 @@ static void product_longs(const ci_matmul_part *t) {
 }
 
 /* All of a tile of elements of item bytes, block by block; c[0] is its first element. */
-static void product_plain(const ci_tile *all, const struct ci_isa_linear *isa, size_t item) {
+static void gemm_plain(const ci_tile *all, const struct ci_isa_linear *isa, size_t item) {
   const int words = (int)item / 4, lanes = isa->lanes > words ? isa->lanes / words : 1;
   const int most = words == 1 && isa->plain_rows > CI_PLAIN_INTS ? CI_PLAIN_INTS : isa->plain_rows;
   const int64_t blocks = all->k > 0 || all->add ? (all->k + all->block - 1) / all->block : 1;
   ci_tile t = *all;
   for (int64_t n = 0; n < all->n; n += lanes) {
-    const int width = (int)product_at_most(all->n - n, lanes) * words;
+    const int width = (int)gemm_at_most(all->n - n, lanes) * words;
     for (int64_t block = 0; block < blocks; block++) {
-      const int64_t k = block * all->block, length = product_at_most(all->k - k, all->block);
+      const int64_t k = block * all->block, length = gemm_at_most(all->k - k, all->block);
       t.b = all->b + (k * all->b_k + n) * words;
       for (int64_t m = 0; m < all->m; m += most) {
         t.a = all->a + (m * all->a_row + k * all->a_k) * words;
         t.c = all->c + (m * all->c_row + n) * words;
-        (item == sizeof(double) ? isa->plain_double : isa->plain_int)(&t, (int)product_at_most(all->m - m, most), width,
+        (item == sizeof(double) ? isa->plain_double : isa->plain_int)(&t, (int)gemm_at_most(all->m - m, most), width,
                                                                       length, block > 0 || all->add);
       }
     }
   }
 }
 
-static void product_dots(const ci_matmul_part *t) {
+static void gemm_dots(const ci_matmul_part *t) {
   for (int64_t m = 0; m < t->m; m++) {
     const double *a = (const double *)t->a.data + m * t->a.row, *b = t->b.data;
     double *c = (double *)t->c + m * t->c_row;
-    for (int64_t n = 0; n < t->n; n++) c[n] = product_dot_double(a, b + n * t->b.col, t->k);
+    for (int64_t n = 0; n < t->n; n++) c[n] = gemm_dot_double(a, b + n * t->b.col, t->k);
   }
 }
 
@@ -234,25 +235,25 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .b = part->b.data,
                         .b_k = part->b.row,
                         .b_col = part->b.col,
-                        .b_panel = part->panels ? (ptrdiff_t)(isa->linear->panel * p->k) : 0,
+                        .b_packed_tile = part->packed_tiles ? (ptrdiff_t)(isa->linear->packed_tile * p->k) : 0,
                         .c = part->c,
                         .c_row = part->c_row,
                         .m = part->m,
                         .n = part->n,
                         .k = part->k,
-                        .room = part->a.col == 1 ? part->room : NULL,
+                        .sweep_buffer = part->a.col == 1 ? part->sweep_buffer : NULL,
                         .block = p->block,
                         .add = part->add,
                         .after = part->after};
   switch (p->dtype) {
     case CI_FLOAT: (p->dots ? isa->linear->dots : isa->linear->columns)(&tile); break;
     case CI_DOUBLE:
-      if (p->dots) product_dots(part);
-      else product_plain(&tile, isa->linear, sizeof(double));
+      if (p->dots) gemm_dots(part);
+      else gemm_plain(&tile, isa->linear, sizeof(double));
       break;
     case CI_INT32:
-    case CI_UINT32: product_plain(&tile, isa->linear, sizeof(uint32_t)); break;
-    default: product_longs(part); break;
+    case CI_UINT32: gemm_plain(&tile, isa->linear, sizeof(uint32_t)); break;
+    default: gemm_longs(part); break;
   }
 }
 #endif

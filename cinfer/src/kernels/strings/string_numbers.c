@@ -1,28 +1,28 @@
-/* text_numbers.c - StringToNumber and AsString: strings to numbers and back; DecodeRaw: bytes as numbers. */
+/* string_numbers.c - StringToNumber and AsString: strings to numbers and back; DecodeRaw: bytes as numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "text.h"
+#include "strings.h"
 
 enum {
-  TEXT_NUMBER = 1000,
-  TEXT_WIDTH = 100,
-  TEXT_ROOM = 1024,
-  TEXT_FEWEST = -2
+  STRING_NUMBER = 1000,
+  STRING_WIDTH = 100,
+  STRING_CAPACITY = 1024,
+  STRING_FEWEST = -2
 }; /* a number's text, its format, the capacity for it; a precision */
 
 static ci_status words_like(ci_kernel *k, int32_t dtype) {
-  CI_TRY(ci_text_input(k, 0));
+  CI_TRY(ci_string_input(k, 0));
   return ci_k_out_like(k, 0, dtype, k->in[0]);
 }
 
 /* ---- the point of a number ---- */
 
-enum { TEXT_POINT = 8 };
+enum { STRING_POINT = 8 };
 
 /* The decimal point that the C library writes, which a program may have chosen by setlocale; returns its length. */
-static size_t words_point(char point[TEXT_POINT]) {
-  char half[TEXT_POINT + 2];
+static size_t words_point(char point[STRING_POINT]) {
+  char half[STRING_POINT + 2];
   const int written = snprintf(half, sizeof half, "%.1f", 0.5);
   const bool fits = written > 2 && written < (int)sizeof half;
   const size_t length = fits ? (size_t)written - 2 : 1;
@@ -32,12 +32,12 @@ static size_t words_point(char point[TEXT_POINT]) {
 
 /* Replaces `from`, where it occurs in a terminated string, by `to`, if the capacity suffices; returns the string's
  * length. */
-static size_t words_exchange(char *text, const char *from, size_t from_length, const char *to, size_t to_length) {
-  const size_t length = strlen(text);
+static size_t words_exchange(char *str, const char *from, size_t from_length, const char *to, size_t to_length) {
+  const size_t length = strlen(str);
   for (size_t i = 0; i + from_length <= length; i++) {
-    if (memcmp(text + i, from, from_length) != 0) continue;
-    memmove(text + i + to_length, text + i + from_length, length - i - from_length + 1);
-    memcpy(text + i, to, to_length);
+    if (memcmp(str + i, from, from_length) != 0) continue;
+    memmove(str + i + to_length, str + i + from_length, length - i - from_length + 1);
+    memcpy(str + i, to, to_length);
     return length - from_length + to_length;
   }
   return length;
@@ -101,10 +101,10 @@ ci_status ci_prepare_string_to_number(ci_kernel *k) {
 }
 
 static bool words_read(ci_string s, ci_value *y, int64_t i) {
-  char word[TEXT_NUMBER + TEXT_POINT], point[TEXT_POINT];
+  char word[STRING_NUMBER + STRING_POINT], point[STRING_POINT];
   int64_t whole;
-  s = ci_text_stripped(s);
-  if (s.length > TEXT_NUMBER || s.length == 0 || memchr(s.data, '\0', s.length) != NULL) return false;
+  s = ci_string_stripped(s);
+  if (s.length > STRING_NUMBER || s.length == 0 || memchr(s.data, '\0', s.length) != NULL) return false;
   memcpy(word, s.data, s.length);
   word[s.length] = '\0';
   if (y->dtype == CI_INT32) {
@@ -163,9 +163,9 @@ ci_status ci_prepare_as_string(ci_kernel *k) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "Fill argument not supported: \"%.*s\"",
                      fill.length > 40 ? 40 : (int)fill.length, fill.data);
   }
-  if (width > TEXT_WIDTH || precision > TEXT_WIDTH) {
+  if (width > STRING_WIDTH || precision > STRING_WIDTH) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "width %lld and precision %lld, expected at most %d", (long long)width,
-                     (long long)precision, TEXT_WIDTH);
+                     (long long)precision, STRING_WIDTH);
   }
   if (scientific != 0 && shortest != 0) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "Cannot select both scientific and shortest notation");
@@ -180,7 +180,7 @@ ci_status ci_prepare_as_string(ci_kernel *k) {
   const bool sign = dtype == CI_INT8 || dtype == CI_INT16 || dtype == CI_INT32 || dtype == CI_INT64;
   const char *letter = floating ? (scientific != 0 ? "e" : shortest != 0 ? "g" : "f") : sign ? "lld" : "llu";
   (void)snprintf(form->format, sizeof form->format, "%%%s%s%s%s", flag, digits, points, letter);
-  form->fewest = precision == TEXT_FEWEST && (dtype == CI_FLOAT || dtype == CI_DOUBLE);
+  form->fewest = precision == STRING_FEWEST && (dtype == CI_FLOAT || dtype == CI_DOUBLE);
   form->narrow = dtype == CI_FLOAT;
   return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
@@ -190,21 +190,21 @@ static int words_fewest(double value, bool narrow, char *to) {
   double read;
   int digits = 0;
   do {
-    (void)snprintf(to, TEXT_ROOM / 2, "%.*e", digits++, value);
+    (void)snprintf(to, STRING_CAPACITY / 2, "%.*e", digits++, value);
     read = strtod(to, NULL);
   } while (digits < 17 && (narrow ? (double)(float)read : read) != value);
   const double size = value < 0 ? -value : value;
   if (size != 0 && !(size >= 1e-4 && size < 1e16)) return (int)strlen(to);
   const int points = digits - 1 - atoi(strchr(to, 'e') + 1);
-  return snprintf(to, TEXT_ROOM / 2, "%.*f", points > 1 ? points : 1, read);
+  return snprintf(to, STRING_CAPACITY / 2, "%.*f", points > 1 ? points : 1, read);
 }
 
 static size_t words_double(const words_form *form, double value, char *to) {
   static const uint64_t bits = (uint64_t)0x7ff8 << 48;
   if (value != value) memcpy(&value, &bits, sizeof value); /* without a sign */
-  char point[TEXT_POINT];
+  char point[STRING_POINT];
   const int length =
-      form->fewest ? words_fewest(value, form->narrow, to) : snprintf(to, TEXT_ROOM / 2, form->format, value);
+      form->fewest ? words_fewest(value, form->narrow, to) : snprintf(to, STRING_CAPACITY / 2, form->format, value);
   if (length < 0) return 0;
   return words_exchange(to, point, words_point(point), ".", 1);
 }
@@ -219,7 +219,7 @@ static size_t words_complex(const words_form *form, double re, double im, char *
   return n;
 }
 
-/* Writes element i into `to`, which has TEXT_ROOM bytes; returns its length. */
+/* Writes element i into `to`, which has STRING_CAPACITY bytes; returns its length. */
 static size_t words_element(const words_form *form, const ci_value *x, int64_t i, char *to) {
   const void *data = x->data;
   long long whole = 0;
@@ -243,11 +243,11 @@ static size_t words_element(const words_form *form, const ci_value *x, int64_t i
     case CI_UINT32: whole = ((const uint32_t *)data)[i]; break;
     default: {
       const unsigned long long large = ((const uint64_t *)data)[i];
-      written = snprintf(to, TEXT_ROOM, form->format, large);
+      written = snprintf(to, STRING_CAPACITY, form->format, large);
       return written < 0 ? 0 : (size_t)written;
     }
   }
-  written = snprintf(to, TEXT_ROOM, form->format, whole);
+  written = snprintf(to, STRING_CAPACITY, form->format, whole);
   return written < 0 ? 0 : (size_t)written;
 }
 
@@ -255,15 +255,15 @@ ci_status ci_run_as_string(ci_kernel *k) {
   const words_form *form = k->private_memory;
   const ci_value *x = k->in[0];
   ci_string *y = k->out[0]->data;
-  char one[TEXT_ROOM], *text;
+  char one[STRING_CAPACITY], *str;
   size_t bytes = 0;
   for (int64_t i = 0; i < x->count; i++) {
-    CI_TRY(ci_text_add(k, &bytes, words_element(form, x, i, one)));
+    CI_TRY(ci_string_add(k, &bytes, words_element(form, x, i, one)));
   }
-  CI_TRY(ci_text_memory(k, bytes, &text));
+  CI_TRY(ci_string_memory(k, bytes, &str));
   for (int64_t i = 0; i < x->count; i++) {
-    y[i] = (ci_string){text, words_element(form, x, i, one)};
-    text = ci_text_append(text, one, y[i].length);
+    y[i] = (ci_string){str, words_element(form, x, i, one)};
+    str = ci_string_append(str, one, y[i].length);
   }
   return CI_OK;
 }
@@ -277,7 +277,7 @@ ci_status ci_prepare_decode_raw(ci_kernel *k) {
   int64_t dtype, little, dims[CI_MAX_RANK];
   CI_TRY(ci_k_attr_i(k, "dtype", 0, &dtype));
   CI_TRY(ci_k_attr_i(k, "little_endian", 1, &little));
-  CI_TRY(ci_text_input(k, 0));
+  CI_TRY(ci_string_input(k, 0));
   if (dtype < CI_FLOAT || dtype > CI_BFLOAT16 || dtype == CI_STRING) {
     return ci_k_fail(k, CI_UNIMPLEMENTED, "bytes as elements of type %lld", (long long)dtype);
   }
@@ -307,7 +307,7 @@ ci_status ci_run_decode_raw(ci_kernel *k) {
   CI_TRY(ci_k_attr_i(k, "little_endian", 1, &little));
   for (int64_t i = 0; i < x->count; i++) {
     const ci_string s = ((const ci_string *)x->data)[i];
-    to = ci_text_append(to, s.data, s.length);
+    to = ci_string_append(to, s.data, s.length);
   }
   char *bytes = y->data;
   const bool pairs = y->dtype == CI_COMPLEX64 || y->dtype == CI_COMPLEX128;

@@ -13,16 +13,16 @@ from graphio.schema import fused
 from graphio.schema.model_pb2 import Model, Node
 from graphio.schema.packed_weights import TILE_WIDTH
 
-__all__ = ["weights_in_panels"]
+__all__ = ["with_packed_weights"]
 
 _LEAST = 1 << 16  # bytes: less is brought into order in no time
 #: outputs of the last tile for which cinfer's tiles are as wide as those of the file
-_CONV_TAILS, _PRODUCT_TAILS = (0, 16), (0, 4, 8, 16)
+_CONV_TAILS, _MATMUL_TAILS = (0, 16), (0, 4, 8, 16)
 _BLOCK = 256  # terms that cinfer adds in one go: some forms of convolutions have no more
 _LONG = 400  # pixels from which on 1 x 1 windows read their weights row-major
 
 
-def weights_in_panels(model: Model, arrays: Sequence[Array]) -> dict[int, int]:
+def with_packed_weights(model: Model, arrays: Sequence[Array]) -> dict[int, int]:
     """Chooses the arrays of a model to write as packed tiles.
 
     They are large float32 constants of the root graph that are read only by convolutions and matrix
@@ -96,21 +96,21 @@ def _is_long(work: Work, node: Node, shape: Sequence[int]) -> bool:
 
 
 def _of_gemm(work: Work, node: Node, shape: Sequence[int]) -> int | None:
-    return _of_product(shape, 0 if attributes(node).get("transB", 0) else 1)
+    return _of_operand(shape, 0 if attributes(node).get("transB", 0) else 1)
 
 
 def _of_matmul(work: Work, node: Node, shape: Sequence[int]) -> int | None:
-    return _of_product(shape, 1)
+    return _of_operand(shape, 1)
 
 
-def _of_product(shape: Sequence[int], axis: int) -> int | None:
+def _of_operand(shape: Sequence[int], axis: int) -> int | None:
     """Of a matrix: the columns of the result are lanes, unless there are so few of them that each
     is a dot product."""
     if len(shape) != 2:
         return None
     columns, terms = shape[axis], shape[1 - axis]
     dots = columns == 1 or (columns < 8 and terms >= 32 * columns)
-    return None if dots or columns % TILE_WIDTH not in _PRODUCT_TAILS else axis
+    return None if dots or columns % TILE_WIDTH not in _MATMUL_TAILS else axis
 
 
 _AXES: Mapping[str, Callable[[Work, Node, Sequence[int]], int | None]] = {

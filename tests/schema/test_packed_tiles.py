@@ -21,8 +21,8 @@ from schema_samples import model, node, same
 import graphio as tf
 import graphio.onnx as tfonnx
 from graphio import cinfer, runtime
-from graphio.model.rewrite import weights_in_panels
-from graphio.model.size_reduction import slimmed
+from graphio.model.rewrite import with_packed_weights
+from graphio.model.size_reduction import reduced
 from graphio.schema import container, tensors
 from graphio.schema import model_pb2 as pb
 from graphio.schema.packed_weights import TILE_WIDTH, Packing, order, restore
@@ -57,7 +57,7 @@ def by_hand(array: Array, width: int, axis: int) -> list[Any]:
     st.integers(1, 12),
     st.sampled_from(["first", "last", "-1"]),
 )
-def test_what_is_put_into_panels_is_restored(dims: list[int], width: int, where: str) -> None:
+def test_what_is_put_into_packed_tiles_is_restored(dims: list[int], width: int, where: str) -> None:
     array = numbers(*dims)
     axis = {"first": 0, "last": len(dims) - 1, "-1": -1}[where]
     elements = order(array, width, axis)
@@ -73,7 +73,7 @@ def test_the_order_is_that_of_the_documentation() -> None:
     assert order(array, 2, 0).tolist() == order(array.T, 2, 1).tolist() == expected
 
 
-def test_arrays_of_any_memory_are_put_into_panels() -> None:
+def test_arrays_of_any_memory_are_put_into_packed_tiles() -> None:
     array = numbers(6, 10)[::2, ::-1]
     for axis in (0, 1):
         assert order(array, 4, axis).tolist() == order(array.copy(), 4, axis).tolist()
@@ -82,7 +82,7 @@ def test_arrays_of_any_memory_are_put_into_panels() -> None:
 @pytest.mark.parametrize(
     ("dims", "width", "axis"), [((4,), 2, 0), ((), 2, 0), ((2, 3, 4), 2, 1), ((2, 3), 0, 0)]
 )
-def test_panels_that_there_are_not_are_refused(
+def test_packed_tiles_that_there_are_not_are_refused(
     dims: tuple[int, ...], width: int, axis: int
 ) -> None:
     for call in (
@@ -105,7 +105,7 @@ def with_weights() -> tuple[pb.Model, list[Array]]:
     return made, arrays
 
 
-PANELS = {1: 0, 2: -1, 3: 0}
+PACKED_TILES = {1: 0, 2: -1, 3: 0}
 
 
 def flags_of(data: bytes) -> int:
@@ -113,18 +113,23 @@ def flags_of(data: bytes) -> int:
 
 
 @pytest.mark.parametrize("lazy", [False, True])
-def test_arrays_in_panels_are_read_row_major(lazy: bool, tmp_path: Path) -> None:
+def test_arrays_in_packed_tiles_are_read_row_major(lazy: bool, tmp_path: Path) -> None:
     made, arrays = with_weights()
-    data = container.pack(made, arrays, PANELS)
+    data = container.pack(made, arrays, PACKED_TILES)
     assert flags_of(data) == 1
-    container.write(tmp_path / "m.gio", made, arrays, PANELS)
+    container.write(tmp_path / "m.gio", made, arrays, PACKED_TILES)
     assert (tmp_path / "m.gio").read_bytes() == data
     for message, found in (
         container.unpack(data, lazy),
         container.read(tmp_path / "m.gio", lazy),
     ):
-        assert [t.panel_width for t in message.tensor] == [0, TILE_WIDTH, TILE_WIDTH, TILE_WIDTH]
-        assert [t.panel_axis for t in message.tensor] == [0, 0, 1, 0]
+        assert [t.packed_tile_width for t in message.tensor] == [
+            0,
+            TILE_WIDTH,
+            TILE_WIDTH,
+            TILE_WIDTH,
+        ]
+        assert [t.packed_tile_axis for t in message.tensor] == [0, 0, 1, 0]
         assert all(map(same, found, arrays)) and all(map(same, found[:], arrays))
         assert all(array.flags.c_contiguous for array in found)
         assert not any(array.flags.writeable for array in found)
@@ -137,22 +142,22 @@ def _start(data: bytes) -> int:
 
 def test_the_bytes_of_a_file_are_those_of_the_order() -> None:
     made, arrays = with_weights()
-    data = container.pack(made, arrays, PANELS)
+    data = container.pack(made, arrays, PACKED_TILES)
     message, _ = container.unpack(data)
-    for i, axis in PANELS.items():
+    for i, axis in PACKED_TILES.items():
         at = _start(data) + message.tensor[i].offset
         assert data[at : at + arrays[i].nbytes] == order(arrays[i], 32, axis).tobytes()
 
 
 def test_what_was_read_is_written_row_major_again() -> None:
     made, arrays = with_weights()
-    found = container.unpack(container.pack(made, arrays, PANELS))
+    found = container.unpack(container.pack(made, arrays, PACKED_TILES))
     assert container.pack(*found) == container.pack(made, arrays)
     assert container.pack(*found, {2: 1}) == container.pack(made, arrays, {2: -1})
     assert flags_of(container.pack(*found)) == 0
 
 
-def test_empty_arrays_lie_in_panels() -> None:
+def test_empty_arrays_lie_in_packed_tiles() -> None:
     arrays = [np.zeros(dims, np.float32) for dims in ((0, 3), (3, 0), (0, 1 << 50))]
     for axis in (0, -1):
         _, found = container.unpack(
@@ -162,7 +167,7 @@ def test_empty_arrays_lie_in_panels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("array", "panels", "text"),
+    ("array", "packed_tiles", "text"),
     [
         (np.zeros((4, 4)), {0: 0}, "array 0 is float64, expected float32"),
         (np.zeros(4, np.float32), {0: 0}, "two or more"),
@@ -171,29 +176,29 @@ def test_empty_arrays_lie_in_panels() -> None:
         (np.zeros((4, 4), np.float32), {-1: 0}, "packed names array -1 of 1"),
     ],
 )
-def test_arrays_that_may_not_lie_in_panels_are_not_written(
-    array: Array, panels: dict[int, int], text: str, tmp_path: Path
+def test_arrays_that_may_not_lie_in_packed_tiles_are_not_written(
+    array: Array, packed_tiles: dict[int, int], text: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=text):
-        container.pack(pb.Model(), [array], panels)
+        container.pack(pb.Model(), [array], packed_tiles)
     with pytest.raises(ValueError, match=text):
-        container.write(tmp_path / "m.gio", pb.Model(), [array], panels)
+        container.write(tmp_path / "m.gio", pb.Model(), [array], packed_tiles)
     assert not list(tmp_path.iterdir())
 
 
-def test_stored_arrays_in_panels_take_another_shape() -> None:
+def test_stored_arrays_in_packed_tiles_take_another_shape() -> None:
     array = numbers(6, 10)
     data = memoryview(order(array, 4, 1).tobytes())
     stored = tensors.Stored(1, (6, 10), data, None, "w", packing=Packing((6, 10), 4, 1))
     assert stored.dtype == np.float32 and same(stored.array(), array)
-    turned = stored.reshape((4, 15))
-    assert turned.shape == (4, 15) and same(turned.array(), array.reshape(4, 15))
-    assert not turned.array().flags.writeable
+    transposed = stored.reshape((4, 15))
+    assert transposed.shape == (4, 15) and same(transposed.array(), array.reshape(4, 15))
+    assert not transposed.array().flags.writeable
 
 
-def test_the_second_reader_reads_panels(tmp_path: Path) -> None:
+def test_the_second_reader_reads_packed_tiles(tmp_path: Path) -> None:
     made, arrays = with_weights()
-    container.write(tmp_path / "m.gio", made, arrays, PANELS)
+    container.write(tmp_path / "m.gio", made, arrays, PACKED_TILES)
     assert all(map(same, second_reader.read_model(str(tmp_path / "m.gio"))["tensors"], arrays))
 
 
@@ -213,28 +218,32 @@ def changed(change: Callable[[Any], object], flags: int = 1) -> bytes:
 
 def test_the_helper_of_these_tests_makes_files_that_are_read() -> None:
     assert same(container.unpack(changed(lambda t: None))[1][3], with_weights()[1][3])
-    widest = container.unpack(changed(lambda t: setattr(t[3], "panel_width", 4096)))[1][3]
+    widest = container.unpack(changed(lambda t: setattr(t[3], "packed_tile_width", 4096)))[1][3]
     assert widest.shape == (40, 2, 3)
 
 
 @pytest.mark.parametrize(
     ("change", "flags", "text"),
     [
-        (lambda t: setattr(t[3], "panel_width", 4097), 1, "packed tiles of 4097 along axis 0"),
-        (lambda t: setattr(t[3], "panel_width", 2**32 - 1), 1, "packed tiles of 4294967295"),
-        (lambda t: setattr(t[3], "panel_axis", 1), 1, "tensor 3 of rank 3 .* along axis 1"),
-        (lambda t: setattr(t[3], "panel_axis", 3), 1, "along axis 3"),
-        (lambda t: setattr(t[2], "panel_axis", 1), 1, "packed tiles of 0 along axis 1"),
-        (lambda t: setattr(t[0], "panel_width", 32), 1, "tensor 0 of rank 1"),
+        (
+            lambda t: setattr(t[3], "packed_tile_width", 4097),
+            1,
+            "packed tiles of 4097 along axis 0",
+        ),
+        (lambda t: setattr(t[3], "packed_tile_width", 2**32 - 1), 1, "packed tiles of 4294967295"),
+        (lambda t: setattr(t[3], "packed_tile_axis", 1), 1, "tensor 3 of rank 3 .* along axis 1"),
+        (lambda t: setattr(t[3], "packed_tile_axis", 3), 1, "along axis 3"),
+        (lambda t: setattr(t[2], "packed_tile_axis", 1), 1, "packed tiles of 0 along axis 1"),
+        (lambda t: setattr(t[0], "packed_tile_width", 32), 1, "tensor 0 of rank 1"),
         (lambda t: setattr(t[3], "dtype", 6), 1, "expected a float32 one"),
         (lambda t: setattr(t[3], "dtype", 99), 1, "expected a float32 one"),
         (lambda t: t[3].dims.append(2), 1, "has 960 bytes, expected 1920"),
         (lambda t: t[3].dims.extend([0, 1 << 60]), 1, "impossible"),
         (lambda t: None, 0, "its flags do not match the tensors"),
-        (lambda t: t[3].ClearField("panel_width"), 1, "its flags do not match"),
+        (lambda t: t[3].ClearField("packed_tile_width"), 1, "its flags do not match"),
     ],
 )
-def test_panels_that_cannot_be_are_damage(
+def test_packed_tiles_that_cannot_be_are_damage(
     change: Callable[[Any], object], flags: int, text: str, tmp_path: Path
 ) -> None:
     data = changed(change, flags)
@@ -259,8 +268,8 @@ def test_flags_that_nobody_knows_need_a_newer_reader(flags: int) -> None:
         cinfer.load(data)
 
 
-@pytest.mark.parametrize("field", ["panel_width", "panel_axis"])
-def test_inline_tensors_do_not_lie_in_panels(field: str) -> None:
+@pytest.mark.parametrize("field", ["packed_tile_width", "packed_tile_axis"])
+def test_inline_tensors_do_not_lie_in_packed_tiles(field: str) -> None:
     inline = tensors.from_array(numbers(2, 2))
     setattr(inline, field, 1)
     with pytest.raises(errors.DataLossError, match="an inline tensor claims to be packed"):
@@ -272,9 +281,9 @@ def test_inline_tensors_do_not_lie_in_panels(field: str) -> None:
         runtime.load(container.pack(made, arrays))
 
 
-def test_every_flipped_bit_of_a_tensor_in_panels_is_refused() -> None:
+def test_every_flipped_bit_of_a_tensor_in_packed_tiles_is_refused() -> None:
     made, arrays = with_weights()
-    data = container.pack(made, arrays, PANELS)
+    data = container.pack(made, arrays, PACKED_TILES)
     message, _ = container.unpack(data)
     first = _start(data) + message.tensor[2].offset
     for at in (*range(64), *range(first, first + message.tensor[2].nbytes)):
@@ -311,10 +320,10 @@ def graph_of(
 def axes(data: bytes) -> dict[tuple[int, ...], int]:
     """The shapes of the packed arrays of a file, each with its axis."""
     message, arrays = container.unpack(data)
-    assert weights_in_panels(message, arrays) == {
-        i: t.panel_axis for i, t in enumerate(message.tensor) if t.panel_width
+    assert with_packed_weights(message, arrays) == {
+        i: t.packed_tile_axis for i, t in enumerate(message.tensor) if t.packed_tile_width
     }
-    return {tuple(t.dims): t.panel_axis for t in message.tensor if t.panel_width}
+    return {tuple(t.dims): t.packed_tile_axis for t in message.tensor if t.packed_tile_width}
 
 
 def converted(nodes: Nodes, x: Sequence[Any], weights: dict[str, Array], **more: Any) -> bytes:
@@ -337,7 +346,7 @@ IMAGE = ["n", 64, 12, 12]
 
 
 @pytest.mark.parametrize(
-    ("shape", "wanted"),
+    ("shape", "expected_values"),
     [
         ((3, 3, 64, 64), {(3, 3, 64, 64): 3}),
         ((1, 1, 128, 144), {(1, 1, 128, 144): 3}),
@@ -345,8 +354,8 @@ IMAGE = ["n", 64, 12, 12]
     ],
 )
 @pytest.mark.parametrize("relu", [False, True])
-def test_weights_of_convolutions_of_tensorflow_lie_in_panels(
-    shape: tuple[int, ...], wanted: dict[Any, int], relu: bool, tmp_path: Path
+def test_weights_of_convolutions_of_tensorflow_lie_in_packed_tiles(
+    shape: tuple[int, ...], expected_values: dict[Any, int], relu: bool, tmp_path: Path
 ) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 30, 30, shape[2]], name="x")
@@ -354,7 +363,7 @@ def test_weights_of_convolutions_of_tensorflow_lie_in_panels(
         y = tf.nn.relu(y) if relu else y
         with tf.Session("runtime", graph=graph) as session:
             tf.saved_model.save(tmp_path / "m.gio", session, {"run": ({"x": x}, {"y": y})})
-    assert axes((tmp_path / "m.gio").read_bytes()) == wanted
+    assert axes((tmp_path / "m.gio").read_bytes()) == expected_values
 
 
 @pytest.mark.parametrize(
@@ -372,7 +381,7 @@ def test_weights_of_convolutions_of_tensorflow_lie_in_panels(
         ((128, 128, 1, 1), ["n", 128, 40, 40], {"pads": [0, 1, 0, 1]}),
     ],
 )
-def test_weights_of_convolutions_lie_in_panels_of_outputs(
+def test_weights_of_convolutions_lie_in_packed_tiles_of_outputs(
     shape: tuple[int, ...], x: list[Any], attributes: dict[str, Any]
 ) -> None:
     assert conv_of(numbers(*shape), x, **attributes) == {shape: 0}
@@ -418,7 +427,7 @@ def test_weights_of_other_forms_of_convolutions_lie_row_major(
         ("MatMul", (127, 128), {}, None),
     ],
 )
-def test_weights_of_products_lie_in_panels_of_columns(
+def test_weights_of_matmuls_lie_in_packed_tiles_of_columns(
     op: str, shape: tuple[int, ...], attributes: dict[str, Any], axis: int | None
 ) -> None:
     terms = shape[-1] if attributes.get("transB") else shape[-2]
@@ -433,12 +442,12 @@ def test_weights_of_products_lie_in_panels_of_columns(
 
 
 W = numbers(128, 128)
-PRODUCT = made_node("MatMul", ["x", "w"], ["y"])
+MATMUL = made_node("MatMul", ["x", "w"], ["y"])
 SQUARE = {(128, 128): 1}
 
 
-def test_several_products_share_weights_in_panels() -> None:
-    nodes = [PRODUCT, made_node("MatMul", ["y", "w"], ["z"])]
+def test_several_matmuls_share_weights_in_packed_tiles() -> None:
+    nodes = [MATMUL, made_node("MatMul", ["y", "w"], ["z"])]
     assert axes(converted(nodes, ["n", 128], {"w": W}, outputs=["z"])) == SQUARE
     nodes.append(made_node("Gemm", ["z", "w"], ["g"]))
     assert axes(converted(nodes, ["n", 128], {"w": W}, outputs=["g"])) == SQUARE
@@ -456,12 +465,12 @@ def test_several_products_share_weights_in_panels() -> None:
 )
 def test_weights_that_are_read_in_another_way_too_lie_row_major(other: onnx.NodeProto) -> None:
     assert axes(converted([other], [128, 128], {"w": W}, outputs=["z"])) != SQUARE
-    data = converted([PRODUCT, other], [128, 128], {"w": W}, outputs=["y", "z"])
+    data = converted([MATMUL, other], [128, 128], {"w": W}, outputs=["y", "z"])
     assert axes(data) == {}
 
 
 def test_weights_that_are_an_output_lie_row_major() -> None:
-    assert axes(converted([PRODUCT], ["n", 128], {"w": W}, outputs=["y", "w"])) == {}
+    assert axes(converted([MATMUL], ["n", 128], {"w": W}, outputs=["y", "w"])) == {}
 
 
 def test_weights_that_a_body_reads_lie_row_major() -> None:
@@ -475,7 +484,7 @@ def test_weights_that_a_body_reads_lie_row_major() -> None:
         for name in ("then_branch", "else_branch")
     }
     nodes = [
-        PRODUCT,
+        MATMUL,
         made_node("ReduceSum", ["x"], ["s"], keepdims=0),
         made_node("Cast", ["s"], ["cond"], to=9),
         made_node("If", ["cond"], ["z"], **branches),
@@ -519,9 +528,9 @@ def test_arrays_that_something_else_refers_to_lie_row_major(
     made.graph.node.append(node("Constant", "w", value={"tensor": 0}))
     made.graph.node.append(node("MatMul", "y", "x", "w"))
     made.signature.add(name="predict").output.add(key="y", value="y")
-    assert weights_in_panels(made, [W]) == {0: 1}
+    assert with_packed_weights(made, [W]) == {0: 1}
     refer(made)
-    assert weights_in_panels(made, [W]) == {}
+    assert with_packed_weights(made, [W]) == {}
 
 
 @pytest.mark.parametrize("array", [W[:127], W.astype(np.float64), W.astype(np.float16)])
@@ -529,7 +538,7 @@ def test_small_weights_and_those_of_other_types_lie_row_major(array: Array) -> N
     made = pb.Model()
     made.graph.node.append(node("Constant", "w", value={"tensor": 0}))
     made.graph.node.append(node("MatMul", "y", "x", "w"))
-    assert weights_in_panels(made, [array]) == {}
+    assert with_packed_weights(made, [array]) == {}
 
 
 # ---- who writes them ----
@@ -549,7 +558,7 @@ def network() -> onnx.ModelProto:
     return graph_of(nodes, ["n", 32, 10, 10], scaled)
 
 
-def test_the_runtime_gives_the_same_bits_with_panels_and_without(tmp_path: Path) -> None:
+def test_the_runtime_gives_the_same_bits_with_packed_tiles_and_without(tmp_path: Path) -> None:
     data, again, _ = (tfonnx.convert(network(), path) for path in (None, None, tmp_path / "m.gio"))
     assert data is not None and data == again == (tmp_path / "m.gio").read_bytes()
     assert axes(data) == {(64, 32, 3, 3): 0, (128, 256): 1, (6400, 128): 1}
@@ -564,7 +573,7 @@ def test_the_runtime_gives_the_same_bits_with_panels_and_without(tmp_path: Path)
     assert len(set(found)) == 1
 
 
-def test_onnx_out_of_a_file_with_panels_has_the_weights() -> None:
+def test_onnx_out_of_a_file_with_packed_tiles_has_the_weights() -> None:
     data = tfonnx.convert(network())
     assert data is not None
     again = tfonnx.convert(tfonnx.from_model(data))
@@ -573,7 +582,7 @@ def test_onnx_out_of_a_file_with_panels_has_the_weights() -> None:
     assert before == after
 
 
-def test_saved_models_have_their_constants_in_panels_and_their_variables_not(
+def test_saved_models_have_their_constants_in_packed_tiles_and_their_variables_not(
     tmp_path: Path,
 ) -> None:
     with tf.Graph().as_default():
@@ -587,13 +596,13 @@ def test_saved_models_have_their_constants_in_panels_and_their_variables_not(
             saved = tf.train.Saver().save(session, str(tmp_path / "model"))
     for path in (tmp_path / "m.gio", tmp_path / "folder" / "saved_model.gio"):
         message, arrays = container.read(path)
-        lying = [i for i, t in enumerate(message.tensor) if t.panel_width]
+        lying = [i for i, t in enumerate(message.tensor) if t.packed_tile_width]
         assert len(lying) == 1 and same(arrays[lying[0]], W[:, ::-1])
         assert lying[0] not in {variable.value for variable in message.variable}
         again = runtime.load(path).signature()(x=W[:2])["y"]
         assert same(again, W[:2] @ W[:, ::-1].copy() @ W)
     assert flags_of(Path(f"{saved}.meta").read_bytes()) == 0
-    frozen = slimmed((tmp_path / "m.gio").read_bytes(), freeze=True)
-    assert [t.panel_width for t in container.unpack(frozen)[0].tensor] == [32, 32]
-    narrow = slimmed((tmp_path / "m.gio").read_bytes(), weights="float16")
+    frozen = reduced((tmp_path / "m.gio").read_bytes(), freeze=True)
+    assert [t.packed_tile_width for t in container.unpack(frozen)[0].tensor] == [32, 32]
+    narrow = reduced((tmp_path / "m.gio").read_bytes(), weights="float16")
     assert flags_of(narrow) == 0

@@ -46,8 +46,8 @@ def _replace(work: Work, node: Node, makers: list[Node | None]) -> None:
     made.source.CopyFrom(node.source)
     made.control_input.extend(node.control_input)
     made.output_type.extend(node.output_type)
-    turned = {"transA": int(makers[0] is not None), "transB": int(makers[1] is not None)}
-    set_attributes(made, {"alpha": 1.0, "beta": 1.0, **turned})
+    transposed = {"transA": int(makers[0] is not None), "transB": int(makers[1] is not None)}
+    set_attributes(made, {"alpha": 1.0, "beta": 1.0, **transposed})
     work.put(made, node)
     for maker in makers:
         if maker is not None and maker.name in work.nodes and not work.readers.get(maker.name):

@@ -73,7 +73,7 @@ def some_zero(random: Drawn, dtype: Any, each: int) -> Array | None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_integer_matrix_products_are_exact(seed: int) -> None:
+def test_integer_matrix_matmuls_are_exact(seed: int) -> None:
     random = Drawn(seed)
     m, k, n = (int(random.randint(1, most)) for most in (30, 70, 80))
     batch = ([], [], [3], [2, 2])[random.randint(4)]
@@ -88,7 +88,7 @@ def test_integer_matrix_products_are_exact(seed: int) -> None:
 @pytest.mark.parametrize("columns", [32, 1000])
 @pytest.mark.parametrize("rows", [1, 8, 37, 64])
 @pytest.mark.parametrize("zeros", ["no", "one", "each"])
-def test_large_integer_matrix_products_are_exact(rows: int, columns: int, zeros: str) -> None:
+def test_large_integer_matrix_matmuls_are_exact(rows: int, columns: int, zeros: str) -> None:
     random = Drawn(rows + columns)
     a, b = drawn(random, np.uint8, rows, 300), drawn(random, np.int8, 300, columns)
     za = zb = None
@@ -103,7 +103,7 @@ def test_large_integer_matrix_products_are_exact(rows: int, columns: int, zeros:
 @pytest.mark.parametrize("each_row", [False, True])
 @pytest.mark.parametrize("each_column", [False, True])
 @pytest.mark.parametrize("largest", [0.1, np.inf])
-def test_quantised_matrix_products_round_the_exact_sums(
+def test_quantised_matrix_matmuls_round_the_exact_sums(
     each_row: bool, each_column: bool, largest: float
 ) -> None:
     random = Drawn(3)
@@ -119,8 +119,8 @@ def test_quantised_matrix_products_round_the_exact_sums(
     y = found("QLinearMatMul", [*inputs], 3, {}, np.int8)
     sums = less(a, za, -2) @ b.astype(np.int64)
     with np.errstate(invalid="ignore"):
-        product = sums * ((a_scale * b_scale) / y_scale).astype(np.float64)
-    whole = np.rint(np.nan_to_num(product, nan=0.0, posinf=1e9, neginf=-1e9)) + float(zy)
+        matmul = sums * ((a_scale * b_scale) / y_scale).astype(np.float64)
+    whole = np.rint(np.nan_to_num(matmul, nan=0.0, posinf=1e9, neginf=-1e9)) + float(zy)
     np.testing.assert_array_equal(y, np.clip(whole, -128, 127).astype(np.int8))
 
 

@@ -19,23 +19,23 @@ typedef struct regex_reader {
 } regex_reader;
 
 static ci_status regex_wrong(const regex_reader *r, const char *what) {
-  int place = 0;
-  for (const char *at = r->begin; at < r->at; place++) (void)ci_utf8_next(&at);
+  int position = 0;
+  for (const char *at = r->begin; at < r->at; position++) (void)ci_utf8_next(&at);
   const size_t length = (size_t)(r->end - r->begin);
   return ci_k_fail(r->k, CI_INVALID_ARGUMENT, "pattern '%.*s', character %d: %s", (int)(length < 100 ? length : 100),
-                   length > 0 ? r->begin : "", place, what);
+                   length > 0 ? r->begin : "", position, what);
 }
 
 /* ---- characters ---- */
 
-static bool regex_peek(const regex_reader *r, const char *text) {
-  const size_t length = strlen(text);
-  return (size_t)(r->end - r->at) >= length && memcmp(r->at, text, length) == 0;
+static bool regex_peek(const regex_reader *r, const char *str) {
+  const size_t length = strlen(str);
+  return (size_t)(r->end - r->at) >= length && memcmp(r->at, str, length) == 0;
 }
 
-static bool regex_take(regex_reader *r, const char *text) {
-  const bool found = regex_peek(r, text);
-  if (found) r->at += strlen(text);
+static bool regex_take(regex_reader *r, const char *str) {
+  const bool found = regex_peek(r, str);
+  if (found) r->at += strlen(str);
   return found;
 }
 
@@ -479,8 +479,8 @@ size_t ci_regex_parse_most_open(ci_span pattern) {
 }
 
 ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_group *open, regex_program *program) {
-  const char *text = pattern.length > 0 ? pattern.data : "";
-  regex_reader r = {.k = k, .to = program, .begin = text, .at = text, .end = text + pattern.length, .open = open};
+  const char *str = pattern.length > 0 ? pattern.data : "";
+  regex_reader r = {.k = k, .to = program, .begin = str, .at = str, .end = str + pattern.length, .open = open};
   program->step_count = program->class_count = program->range_count = program->most_steps = 0;
   if (!ci_utf8_valid(pattern)) return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pattern is not UTF-8");
   r.open[0] = (regex_group){0, REGEX_NONE, REGEX_NONE, 0, false};

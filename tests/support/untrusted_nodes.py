@@ -42,9 +42,9 @@ class Node:
         given = ", ".join(map(text, self.inputs))
         attrs = "".join(f", {k}={v!r:.200}" for k, v in self.attrs.items())
         kinds = ",".join(np.dtype(t).name for t in self.outputs)
-        return f"{self.op}-{self.version}({given}{attrs}) -> {kinds}{self._place()}"
+        return f"{self.op}-{self.version}({given}{attrs}) -> {kinds}{self._position()}"
 
-    def _place(self) -> str:
+    def _position(self) -> str:
         constant = f" constant {list(self.constant)}" * bool(self.constant)
         return (
             f"{constant}{' static' * self.static}{f' huge {self.huge}' * (self.huge is not None)}"

@@ -36,7 +36,7 @@ def test_a_nan_stops_the_run_and_names_the_operation_and_what_it_read() -> None:
         session.run(total, {x: [1, -2]})
     assert error.value.op is not None and error.value.op.name == "part/log"
     text = error.value.message
-    assert "Log 'part/log' (test_watches.py:" in text and "(has_inf_or_nan)" in text
+    assert "Log 'part/log' (test_watchpoints.py:" in text and "(has_inf_or_nan)" in text
     assert "part/log:0 float32[2] in 0 .. 0, 1 NaN of 2" in text and "from x:0 float32[2]" in text
     watch.remove()
     watch.remove()
@@ -103,7 +103,7 @@ def test_a_watch_may_log(monkeypatch: Any) -> None:
     with tf.Session("runtime") as session, tf.debug.watch(session, "part/", then="log"):
         assert np.isnan(session.run(total, {x: [-1]}))
     (text,) = logged
-    assert text.startswith("Log 'part/log' (test_watches.py:") and "1 NaN of 1" in text
+    assert text.startswith("Log 'part/log' (test_watchpoints.py:") and "1 NaN of 1" in text
 
 
 def test_a_watch_may_stop_in_the_debugger(monkeypatch: Any, capsys: Any) -> None:

@@ -3,7 +3,7 @@
 
 #include "../../base/letters.h"
 #include "../../base/wire.h"
-#include "text.h"
+#include "strings.h"
 
 typedef struct regex_lists { /* in scratch: step numbers, as many as there are steps */
   int32_t *here, *next, *waiting;
@@ -19,7 +19,7 @@ ci_status ci_prepare_regex_full_match(ci_kernel *k) {
   static const char missing[] = "";
   regex_program sizes = {0};
   ci_span pattern;
-  CI_TRY(ci_text_input(k, 0));
+  CI_TRY(ci_string_input(k, 0));
   CI_TRY(ci_k_attr_s(k, "pattern", missing, &pattern));
   if (pattern.data == missing) return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute pattern is missing");
   const size_t groups = ci_regex_parse_most_open(pattern) * sizeof(regex_group);
@@ -102,8 +102,8 @@ static void regex_begin_round(const regex_program *p, regex_lists *l) {
   l->round = 1;
 }
 
-static bool regex_matches(const regex_program *p, regex_lists *l, ci_string text) {
-  const char *at = text.data, *end = text.length > 0 ? at + text.length : at;
+static bool regex_matches(const regex_program *p, regex_lists *l, ci_string str) {
+  const char *at = str.data, *end = str.length > 0 ? at + str.length : at;
   uint32_t before = REGEX_EDGE, c = at == end ? REGEX_EDGE : ci_utf8_next(&at);
   regex_begin_round(p, l);
   regex_reach(p, l, 0, before, c);

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import folders
-import hostile_sizes
 import pytest
+import untrusted_sizes
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the most memory of a while"
@@ -41,7 +41,7 @@ Row = tuple[str, int, int, float, str]
 def rows() -> list[Row]:
     """Name, bytes, growth of memory, seconds of processor, outcome of every case."""
     done = subprocess.run(
-        [sys.executable, hostile_sizes.__file__],
+        [sys.executable, untrusted_sizes.__file__],
         env=folders.environment(), capture_output=True, text=True, timeout=SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

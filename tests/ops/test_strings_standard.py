@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 ENGINES = ("runtime", "cinfer")
 
 
-def texts(values: list[str]) -> np.ndarray:
+def strings(values: list[str]) -> np.ndarray:
     made = np.empty(len(values), object)
     made[:] = [v.encode() for v in values]
     return made
@@ -45,7 +45,7 @@ def test_each_letter_has_its_other_case(engine: str, action: str, way: str) -> N
         for c in range(sys.maxunicode + 1)
         if unicodedata.category(chr(c))[0] in "LMNS" and c not in new | {0x19B, 0x264}
     ]
-    found = run(engine, "StringNormalizer", texts(letters), 10, case_change_action=action)
+    found = run(engine, "StringNormalizer", strings(letters), 10, case_change_action=action)
     assert [t.decode() for t in found] == [simple(c, way) for c in letters]
 
 
@@ -64,11 +64,11 @@ def pieces(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 ATOMS = ["a", "b", "É", ".", "[ab]", "[^a]", r"\w", r"\W", r"\d", r"\s", "[b-c]", r"\b", "^", r"\n"]
 PATTERNS = st.recursive(st.sampled_from(ATOMS), pieces, max_leaves=8)
-TEXTS = st.lists(st.text("abcAé1 \n", max_size=6), min_size=1, max_size=8)
+STRINGS = st.lists(st.text("abcAé1 \n", max_size=6), min_size=1, max_size=8)
 
 
 @settings(max_examples=150, deadline=None)
-@given(pattern=PATTERNS, lines=TEXTS)
+@given(pattern=PATTERNS, lines=STRINGS)
 # A part that is repeated zero times is longer than the program that is left.
 @example(pattern="(?i:((^|^)){0})", lines=["", "1\nA", "A"])
 @example(pattern="(a|b|[ab]|.|^|(aa|bb){1,3}){0}", lines=["", "a", "aa"])
@@ -80,7 +80,7 @@ def test_a_pattern_matches_what_python_says(pattern: str, lines: list[str]) -> N
         return
     expected = [re.compile(pattern, flags).fullmatch(line) is not None for line in lines]
     for engine in ENGINES:
-        found = run(engine, "RegexFullMatch", texts(lines), 20, bool, pattern=pattern)
+        found = run(engine, "RegexFullMatch", strings(lines), 20, bool, pattern=pattern)
         assert found.tolist() == expected, engine
 
 
@@ -90,7 +90,7 @@ def test_any_text_is_a_pattern_of_both_engines_or_of_none(pattern: str) -> None:
     outcomes = []
     for engine in ENGINES:
         try:
-            lines = texts(["", "a", "ab", "ba1"])
+            lines = strings(["", "a", "ab", "ba1"])
             outcomes.append(
                 run(engine, "RegexFullMatch", lines, 20, bool, pattern=pattern).tolist()
             )

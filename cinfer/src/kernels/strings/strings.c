@@ -1,26 +1,27 @@
-/* text.c - StringLength, StringTransform, Substr, StringJoin, StringReduceJoin: strings are bytes, perhaps of UTF-8. */
-#include "text.h"
+/* strings.c - StringLength, StringTransform, Substr, StringJoin, StringReduceJoin: strings are bytes, perhaps of UTF-8.
+ */
+#include "strings.h"
 
 #include "../../session/session.h"
 #include "../arithmetic/integers.h"
 
 /* ---- memory ---- */
 
-ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length) {
+ci_status ci_string_add(ci_kernel *k, size_t *bytes, size_t length) {
   const uint64_t limit = k->node->plan->session->limits.max_memory;
   if (ci_add_size(*bytes, length, bytes) && *bytes <= limit) return CI_OK;
   return ci_k_fail(k, CI_RESOURCE_EXHAUSTED, "the strings exceed the session's limit of %llu bytes",
                    (unsigned long long)limit);
 }
 
-ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text) {
-  *text = ci_session_keep(k->node->plan->session, bytes);
-  return *text == NULL ? ci_k_no_memory(k) : CI_OK;
+ci_status ci_string_memory(ci_kernel *k, size_t bytes, char **str) {
+  *str = ci_session_keep(k->node->plan->session, bytes);
+  return *str == NULL ? ci_k_no_memory(k) : CI_OK;
 }
 
 /* ---- inputs and attributes ---- */
 
-ci_status ci_text_input(ci_kernel *k, int i) {
+ci_status ci_string_input(ci_kernel *k, int i) {
   char found[128];
   if (k->in[i]->dtype == CI_STRING) return CI_OK;
   return ci_k_fail(k, CI_UNIMPLEMENTED, "input %d is %s, expected strings", i,
@@ -28,7 +29,7 @@ ci_status ci_text_input(ci_kernel *k, int i) {
 }
 
 /* Which word of a list an attribute is. */
-static ci_status text_word(ci_kernel *k, const char *name, const char *const *words, int count, int *found) {
+static ci_status string_word(ci_kernel *k, const char *name, const char *const *words, int count, int *found) {
   ci_span given;
   CI_TRY(ci_k_attr_s(k, name, words[0], &given));
   for (int i = 0; i < count; i++) {
@@ -42,29 +43,29 @@ static ci_status text_word(ci_kernel *k, const char *name, const char *const *wo
                    count > 2 ? " or " : "", count > 2 ? words[2] : "");
 }
 
-static const char *const text_units[] = {"BYTE", "UTF8_CHAR"};
-static const char *const text_ways[] = {"lower", "upper", "strip"};
-enum { TEXT_LOWER, TEXT_UPPER, TEXT_STRIP };
+static const char *const string_units[] = {"BYTE", "UTF8_CHAR"};
+static const char *const string_ways[] = {"lower", "upper", "strip"};
+enum { STRING_LOWER, STRING_UPPER, STRING_STRIP };
 
-static ci_status text_plan(ci_kernel *k, const char *name, const char *const *words, int count) {
+static ci_status string_plan(ci_kernel *k, const char *name, const char *const *words, int count) {
   int *chosen = ci_k_private(k, sizeof *chosen);
   if (chosen == NULL) return ci_k_no_memory(k);
-  CI_TRY(ci_text_input(k, 0));
-  return text_word(k, name, words, count, chosen);
+  CI_TRY(ci_string_input(k, 0));
+  return string_word(k, name, words, count, chosen);
 }
 
 /* ---- length ---- */
 
-static bool text_begins(char byte, bool bytes) { return bytes || ((unsigned char)byte & 0xC0) != 0x80; }
+static bool string_begins(char byte, bool bytes) { return bytes || ((unsigned char)byte & 0xC0) != 0x80; }
 
-static int64_t text_length(ci_string text, bool bytes) {
+static int64_t string_length(ci_string str, bool bytes) {
   int64_t count = 0;
-  for (size_t i = 0; i < text.length; i++) count += text_begins(text.data[i], bytes);
+  for (size_t i = 0; i < str.length; i++) count += string_begins(str.data[i], bytes);
   return count;
 }
 
 ci_status ci_prepare_string_length(ci_kernel *k) {
-  CI_TRY(text_plan(k, "unit", text_units, 2));
+  CI_TRY(string_plan(k, "unit", string_units, 2));
   return ci_k_out_like(k, 0, CI_INT32, k->in[0]);
 }
 
@@ -73,7 +74,7 @@ ci_status ci_run_string_length(ci_kernel *k) {
   const bool bytes = *(const int *)k->private_memory == 0;
   int32_t *y = k->out[0]->data;
   for (int64_t i = 0; i < k->in[0]->count; i++) {
-    const int64_t length = text_length(x[i], bytes);
+    const int64_t length = string_length(x[i], bytes);
     if (length > INT32_MAX)
       return ci_k_fail(k, CI_INVALID_ARGUMENT, "a string of %lld bytes is too long; a length is an int32",
                        (long long)length);
@@ -84,22 +85,22 @@ ci_status ci_run_string_length(ci_kernel *k) {
 
 /* ---- lower, upper, strip ---- */
 
-bool ci_text_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool ci_string_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-ci_string ci_text_stripped(ci_string text) {
-  size_t begin = 0, end = text.length;
-  while (begin < end && ci_text_is_space(text.data[begin])) begin++;
-  while (end > begin && ci_text_is_space(text.data[end - 1])) end--;
-  return (ci_string){end > begin ? text.data + begin : NULL, end - begin};
+ci_string ci_string_stripped(ci_string str) {
+  size_t begin = 0, end = str.length;
+  while (begin < end && ci_string_is_space(str.data[begin])) begin++;
+  while (end > begin && ci_string_is_space(str.data[end - 1])) end--;
+  return (ci_string){end > begin ? str.data + begin : NULL, end - begin};
 }
 
-static char text_cased(char c, int way) {
-  if (way == TEXT_LOWER) return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+static char string_cased(char c, int way) {
+  if (way == STRING_LOWER) return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
   return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
 ci_status ci_prepare_string_transform(ci_kernel *k) {
-  CI_TRY(text_plan(k, "way", text_ways, 3));
+  CI_TRY(string_plan(k, "way", string_ways, 3));
   return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
 
@@ -108,61 +109,61 @@ ci_status ci_run_string_transform(ci_kernel *k) {
   ci_string *y = k->out[0]->data;
   const int way = *(const int *)k->private_memory;
   const int64_t count = k->in[0]->count;
-  char *text = NULL;
+  char *str = NULL;
   size_t bytes = 0;
-  for (int64_t i = 0; way == TEXT_STRIP && i < count; i++) y[i] = ci_text_stripped(x[i]);
-  if (way == TEXT_STRIP) return CI_OK;
-  for (int64_t i = 0; i < count; i++) CI_TRY(ci_text_add(k, &bytes, x[i].length));
-  CI_TRY(ci_text_memory(k, bytes, &text));
+  for (int64_t i = 0; way == STRING_STRIP && i < count; i++) y[i] = ci_string_stripped(x[i]);
+  if (way == STRING_STRIP) return CI_OK;
+  for (int64_t i = 0; i < count; i++) CI_TRY(ci_string_add(k, &bytes, x[i].length));
+  CI_TRY(ci_string_memory(k, bytes, &str));
   for (int64_t i = 0; i < count; i++) {
     const size_t length = x[i].length;
-    for (size_t j = 0; j < length; j++) text[j] = text_cased(x[i].data[j], way);
-    y[i] = (ci_string){text, length};
-    text += length;
+    for (size_t j = 0; j < length; j++) str[j] = string_cased(x[i].data[j], way);
+    y[i] = (ci_string){str, length};
+    str += length;
   }
   return CI_OK;
 }
 
 /* ---- substr: pos and len are scalars, or of the strings' shape ---- */
 
-static bool text_same_shape(const ci_value *a, const ci_value *b) {
+static bool string_same_shape(const ci_value *a, const ci_value *b) {
   return ci_shape_same(a->rank, a->dims, b->rank, b->dims);
 }
 
 ci_status ci_prepare_substr(ci_kernel *k) {
-  CI_TRY(text_plan(k, "unit", text_units, 2));
+  CI_TRY(string_plan(k, "unit", string_units, 2));
   for (int i = 1; i < 3; i++) {
-    char found[128], texts[128];
+    char found[128], strings[128];
     const ci_value *v = k->in[i];
-    if (v->dtype == CI_INT64 && (v->rank == 0 || text_same_shape(v, k->in[0]))) continue;
+    if (v->dtype == CI_INT64 && (v->rank == 0 || string_same_shape(v, k->in[0]))) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected an int64 scalar, or int64 of the shape of %s", i,
-                     ci_value_describe(v, found, sizeof found), ci_value_describe(k->in[0], texts, sizeof texts));
+                     ci_value_describe(v, found, sizeof found), ci_value_describe(k->in[0], strings, sizeof strings));
   }
   return ci_k_out_like(k, 0, CI_STRING, k->in[0]);
 }
 
 /* Where character number n of a string begins; its end if there are as many. */
-static size_t text_place(ci_string text, int64_t n, bool bytes) {
+static size_t string_position(ci_string str, int64_t n, bool bytes) {
   size_t at = 0;
-  if (bytes) return (uint64_t)n < text.length ? (size_t)n : text.length;
-  for (int64_t found = -1; at < text.length; at++) {
-    found += text_begins(text.data[at], false);
+  if (bytes) return (uint64_t)n < str.length ? (size_t)n : str.length;
+  for (int64_t found = -1; at < str.length; at++) {
+    found += string_begins(str.data[at], false);
     if (found == n) return at;
   }
   return at;
 }
 
-static ci_status text_part(ci_kernel *k, ci_string text, int64_t begin, int64_t count, bool bytes, ci_string *part) {
-  const int64_t length = text_length(text, bytes);
+static ci_status string_part(ci_kernel *k, ci_string str, int64_t begin, int64_t count, bool bytes, ci_string *part) {
+  const int64_t length = string_length(str, bytes);
   if (begin < -length || begin > length) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "pos %lld out of range for string b'%.*s'", (long long)begin,
-                     (int)(text.length < 100 ? text.length : 100), text.length > 0 ? text.data : "");
+                     (int)(str.length < 100 ? str.length : 100), str.length > 0 ? str.data : "");
   }
   if (count < 0) return ci_k_fail(k, CI_INVALID_ARGUMENT, "len %lld is negative", (long long)count);
   if (begin < 0) begin += length;
   const int64_t end = count < length - begin ? begin + count : length;
-  const size_t from = text_place(text, begin, bytes), to = text_place(text, end, bytes);
-  *part = (ci_string){to > from ? text.data + from : NULL, to - from};
+  const size_t from = string_position(str, begin, bytes), to = string_position(str, end, bytes);
+  *part = (ci_string){to > from ? str.data + from : NULL, to - from};
   return CI_OK;
 }
 
@@ -173,7 +174,7 @@ ci_status ci_run_substr(ci_kernel *k) {
   const int64_t step = k->in[1]->rank > 0, stride = k->in[2]->rank > 0;
   ci_string *y = k->out[0]->data;
   for (int64_t i = 0; i < k->in[0]->count; i++) {
-    CI_TRY(text_part(k, x[i], begin[i * step], count[i * stride], bytes, &y[i]));
+    CI_TRY(string_part(k, x[i], begin[i * step], count[i * stride], bytes, &y[i]));
   }
   return CI_OK;
 }
@@ -186,12 +187,12 @@ ci_status ci_prepare_string_join(ci_kernel *k) {
   if (separator == NULL) return ci_k_no_memory(k);
   CI_TRY(ci_k_attr_s(k, "separator", "", separator));
   for (int i = 0; i < k->n_in; i++) {
-    CI_TRY(ci_text_input(k, i));
+    CI_TRY(ci_string_input(k, i));
     if (shape->rank == 0) shape = k->in[i];
   }
   for (int i = 0; i < k->n_in; i++) {
     char found[128], expected[128];
-    if (k->in[i]->rank == 0 || text_same_shape(k->in[i], shape)) continue;
+    if (k->in[i]->rank == 0 || string_same_shape(k->in[i], shape)) continue;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a scalar or the shape of %s", i,
                      ci_value_describe(k->in[i], found, sizeof found),
                      ci_value_describe(shape, expected, sizeof expected));
@@ -199,11 +200,11 @@ ci_status ci_prepare_string_join(ci_kernel *k) {
   return ci_k_out_like(k, 0, CI_STRING, shape);
 }
 
-static ci_string text_of(const ci_kernel *k, int input, int64_t i) {
+static ci_string string_of(const ci_kernel *k, int input, int64_t i) {
   return ((const ci_string *)k->in[input]->data)[k->in[input]->rank > 0 ? i : 0];
 }
 
-char *ci_text_append(char *to, const void *from, size_t length) {
+char *ci_string_append(char *to, const void *from, size_t length) {
   if (length > 0) memcpy(to, from, length);
   return to + length;
 }
@@ -211,44 +212,44 @@ char *ci_text_append(char *to, const void *from, size_t length) {
 ci_status ci_run_string_join(ci_kernel *k) {
   const ci_span *separator = k->private_memory;
   ci_string *y = k->out[0]->data;
-  char *text = NULL;
+  char *str = NULL;
   size_t bytes = 0;
   for (int64_t i = 0; i < k->out[0]->count; i++) {
     for (int n = 0; n < k->n_in; n++) {
-      CI_TRY(ci_text_add(k, &bytes, text_of(k, n, i).length));
-      if (n > 0) CI_TRY(ci_text_add(k, &bytes, separator->length));
+      CI_TRY(ci_string_add(k, &bytes, string_of(k, n, i).length));
+      if (n > 0) CI_TRY(ci_string_add(k, &bytes, separator->length));
     }
   }
-  CI_TRY(ci_text_memory(k, bytes, &text));
+  CI_TRY(ci_string_memory(k, bytes, &str));
   for (int64_t i = 0; i < k->out[0]->count; i++) {
-    char *begin = text;
+    char *begin = str;
     for (int n = 0; n < k->n_in; n++) {
-      const ci_string part = text_of(k, n, i);
-      if (n > 0) text = ci_text_append(text, separator->data, separator->length);
-      text = ci_text_append(text, part.data, part.length);
+      const ci_string part = string_of(k, n, i);
+      if (n > 0) str = ci_string_append(str, separator->data, separator->length);
+      str = ci_string_append(str, part.data, part.length);
     }
-    y[i] = (ci_string){begin, (size_t)(text - begin)};
+    y[i] = (ci_string){begin, (size_t)(str - begin)};
   }
   return CI_OK;
 }
 
 /* ---- join along an axis: (outer, n, inner) -> (outer, 1, inner) ---- */
 
-typedef struct text_lines {
+typedef struct string_lines {
   ci_span separator;
   int64_t n, inner;
-} text_lines;
+} string_lines;
 
 ci_status ci_prepare_string_reduce_join(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted, dims[CI_MAX_RANK];
+  int64_t requested, dims[CI_MAX_RANK];
   int axis = 0;
-  text_lines *p = ci_k_private(k, sizeof *p);
+  string_lines *p = ci_k_private(k, sizeof *p);
   if (p == NULL) return ci_k_no_memory(k);
-  CI_TRY(ci_text_input(k, 0));
-  CI_TRY(ci_k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(ci_string_input(k, 0));
+  CI_TRY(ci_k_attr_i(k, "axis", 0, &requested));
   CI_TRY(ci_k_attr_s(k, "separator", "", &p->separator));
-  CI_TRY(ci_k_axis(k, wanted, x->rank, &axis));
+  CI_TRY(ci_k_axis(k, requested, x->rank, &axis));
   for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? 1 : x->dims[i];
   p->n = x->dims[axis];
   p->inner = ci_shape_count(x->dims, axis + 1, x->rank);
@@ -256,24 +257,24 @@ ci_status ci_prepare_string_reduce_join(ci_kernel *k) {
 }
 
 ci_status ci_run_string_reduce_join(ci_kernel *k) {
-  const text_lines *p = k->private_memory;
+  const string_lines *p = k->private_memory;
   const ci_string *x = k->in[0]->data;
   ci_string *y = k->out[0]->data;
-  char *text = NULL;
+  char *str = NULL;
   size_t bytes = 0;
   for (int64_t i = 0; i < k->in[0]->count; i++) {
-    CI_TRY(ci_text_add(k, &bytes, x[i].length));
-    CI_TRY(ci_text_add(k, &bytes, p->separator.length)); /* one too many a line */
+    CI_TRY(ci_string_add(k, &bytes, x[i].length));
+    CI_TRY(ci_string_add(k, &bytes, p->separator.length)); /* one too many a line */
   }
-  CI_TRY(ci_text_memory(k, bytes, &text));
+  CI_TRY(ci_string_memory(k, bytes, &str));
   for (int64_t i = 0; i < k->out[0]->count; i++) {
     const ci_string *line = k->in[0]->count > 0 ? x + i / p->inner * p->n * p->inner + i % p->inner : NULL;
-    char *begin = text;
+    char *begin = str;
     for (int64_t n = 0; n < p->n; n++) {
-      if (n > 0) text = ci_text_append(text, p->separator.data, p->separator.length);
-      text = ci_text_append(text, line[n * p->inner].data, line[n * p->inner].length);
+      if (n > 0) str = ci_string_append(str, p->separator.data, p->separator.length);
+      str = ci_string_append(str, line[n * p->inner].data, line[n * p->inner].length);
     }
-    y[i] = (ci_string){begin, (size_t)(text - begin)};
+    y[i] = (ci_string){begin, (size_t)(str - begin)};
   }
   return CI_OK;
 }

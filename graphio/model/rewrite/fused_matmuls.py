@@ -36,13 +36,13 @@ def _join(work: Work, dims: Dimensions, node: Node) -> int:
     if program is None:
         return 0
     inputs, whole = program
-    products = [
+    matmuls = [
         p for value in inputs if (p := work.of(value)) is not None and _fits(work, dims, p, node)
     ]
-    for product in sorted(products, key=lambda p: -work.position[p.name]):
-        extras = [value for value in inputs if value != product.name]
-        if all(_broadcasts(dims, value, product.name) for value in extras):
-            _fuse(work, product, node, extras, _reordered(whole, inputs, [product.name, *extras]))
+    for matmul in sorted(matmuls, key=lambda p: -work.position[p.name]):
+        extras = [value for value in inputs if value != matmul.name]
+        if all(_broadcasts(dims, value, matmul.name) for value in extras):
+            _fuse(work, matmul, node, extras, _reordered(whole, inputs, [matmul.name, *extras]))
             return 1
     return 0
 
@@ -60,21 +60,21 @@ def _program(work: Work, node: Node) -> tuple[list[str], fused.Program] | None:
     return inputs, maker.program()
 
 
-def _fits(work: Work, dims: Dimensions, product: Node, node: Node) -> bool:
+def _fits(work: Work, dims: Dimensions, matmul: Node, node: Node) -> bool:
     """Whether a node is a linear operator that only the elementwise node reads."""
     return (
-        (product.domain, product.op) in _FUSED
-        and product.device == node.device
-        and product.output_type[0].tensor.dtype == fused.FLOAT
-        and work.is_free(product)
-        and work.readers[product.name].keys() == {node.name}
-        and dims.of(product.name) == dims.of(node.name) is not None
+        (matmul.domain, matmul.op) in _FUSED
+        and matmul.device == node.device
+        and matmul.output_type[0].tensor.dtype == fused.FLOAT
+        and work.is_free(matmul)
+        and work.readers[matmul.name].keys() == {node.name}
+        and dims.of(matmul.name) == dims.of(node.name) is not None
     )
 
 
-def _broadcasts(dims: Dimensions, value: str, product: str) -> bool:
+def _broadcasts(dims: Dimensions, value: str, matmul: str) -> bool:
     """Whether a value is known to broadcast to the linear operator's result."""
-    shape, whole = dims.of(value), dims.of(product)
+    shape, whole = dims.of(value), dims.of(matmul)
     if shape is None or whole is None or len(shape) > len(whole):
         return False
     pairs = zip(reversed(shape), reversed(whole), strict=False)
@@ -83,28 +83,28 @@ def _broadcasts(dims: Dimensions, value: str, product: str) -> bool:
 
 def _reordered(program: fused.Program, old: Sequence[str], new: Sequence[str]) -> fused.Program:
     """The program with its inputs in another order."""
-    place = [new.index(value) for value in old]
+    new_position = [new.index(value) for value in old]
 
     def moved(operand: int) -> int:
-        return place[operand] if 0 <= operand < len(old) else operand
+        return new_position[operand] if 0 <= operand < len(old) else operand
 
     steps = [dataclasses.replace(s, operands=tuple(map(moved, s.operands))) for s in program.steps]
     return fused.Program(tuple(steps), program.literals, new[0])
 
 
 def _fuse(
-    work: Work, product: Node, node: Node, extras: Sequence[str], program: fused.Program
+    work: Work, matmul: Node, node: Node, extras: Sequence[str], program: fused.Program
 ) -> None:
-    name, first = _FUSED[product.domain, product.op]
-    own = list(product.input) + [""] * (first - len(product.input))
+    name, first = _FUSED[matmul.domain, matmul.op]
+    own = list(matmul.input) + [""] * (first - len(matmul.input))
     if not extras:
-        own = list(product.input)
+        own = list(matmul.input)
     made = Node(name=node.name, op=name, domain="graphio", version=1, input=[*own, *extras])
     made.device, made.tf_type = node.device, node.tf_type or node.op
     made.source.CopyFrom(node.source)
     made.control_input.extend(node.control_input)
     made.output_type.extend(node.output_type)
-    made.attr.extend(product.attr)
+    made.attr.extend(matmul.attr)
     program.write(made)
-    work.remove(product)
+    work.remove(matmul)
     work.put(made, node)

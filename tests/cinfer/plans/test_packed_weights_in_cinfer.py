@@ -26,17 +26,17 @@ cinfer = engines.module("cinfer")
 ISAS = ("best", "portable")
 
 
-def may_lie_in_panels(array: Array | None) -> bool:
+def may_lie_in_packed_tiles(array: Array | None) -> bool:
     return array is not None and array.dtype == np.float32 and array.ndim > 1
 
 
-HAS_ONE = [c for c in CASES if any(map(may_lie_in_panels, c.inputs[1:]))]
+HAS_ONE = [c for c in CASES if any(map(may_lie_in_packed_tiles, c.inputs[1:]))]
 
 
-def in_panels(monkeypatch: pytest.MonkeyPatch, data: bytes, width: int, axis: int) -> bytes:
+def in_packed_tiles(monkeypatch: pytest.MonkeyPatch, data: bytes, width: int, axis: int) -> bytes:
     """The same model with every array packed that may be."""
     model, arrays = container.unpack(data)
-    axes = {i: axis for i, array in enumerate(arrays) if may_lie_in_panels(array)}
+    axes = {i: axis for i, array in enumerate(arrays) if may_lie_in_packed_tiles(array)}
     monkeypatch.setattr(container, "TILE_WIDTH", width)
     made = container.pack(model, arrays, axes)
     monkeypatch.undo()
@@ -49,7 +49,7 @@ def same(found: list[Any], expected: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("case", HAS_ONE, ids=str)
-def test_every_operator_reads_constants_in_panels(
+def test_every_operator_reads_constants_in_packed_tiles(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = [x.dtype for x in case.outputs]
@@ -57,7 +57,7 @@ def test_every_operator_reads_constants_in_panels(
     data, fed = one_node(case.op, case.inputs, case.attrs, kinds, **what)
     expected = cinfer.load(data).signature().run(fed)
     for width, axis in ((32, 0), (32, -1), (5, 0), (2, -1)):
-        moved = in_panels(monkeypatch, data, width, axis)
+        moved = in_packed_tiles(monkeypatch, data, width, axis)
         assert moved != data
         same(cinfer.load(moved).signature().run(fed), expected)
 
@@ -71,16 +71,18 @@ def planned(name: str) -> corners.Plan:
 RARE = [
     name
     for name in (*corners.MODELS, *corners.FITTED)
-    if any(map(may_lie_in_panels, planned(name).arrays))
+    if any(map(may_lie_in_packed_tiles, planned(name).arrays))
 ]
 
 
 @pytest.mark.parametrize("name", RARE)
-def test_rare_models_may_have_all_in_panels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_models_may_have_all_in_packed_tiles(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan, feeds = planned(name), (corners.MODELS | corners.FITTED)[name][1]
     for axis in (0, -1):
         expected = cinfer.load(plan.bytes())
-        loaded = cinfer.load(in_panels(monkeypatch, plan.bytes(), 2, axis))
+        loaded = cinfer.load(in_packed_tiles(monkeypatch, plan.bytes(), 2, axis))
         for signature in (s.name for s in plan.model.signature):
             for fed in feeds if signature == "run" else [{}]:
                 corners.check(loaded, expected, signature, fed)
@@ -126,13 +128,13 @@ READ_IN_PLACE = {
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("what", READ_IN_PLACE)
-def test_products_and_convolutions_read_panels(
+def test_matmuls_and_convolutions_read_packed_tiles(
     what: str, threads: int, isa: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (data, fed), axis = READ_IN_PLACE[what]
     expected = cinfer.load(data, isa="portable").signature().run(fed)
     for width in (32, 16, 8, 33):
-        moved = in_panels(monkeypatch, data, width, axis)
+        moved = in_packed_tiles(monkeypatch, data, width, axis)
         same(cinfer.load(moved, isa=isa, threads=threads).signature().run(fed), expected)
         same(cinfer.load(moved, isa=isa, lazy=True).signature().run(fed), expected)
 
@@ -158,17 +160,17 @@ def many_readers() -> corners.Plan:
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("axis", [0, -1])
-def test_weights_in_panels_may_be_read_in_any_other_way(
+def test_weights_in_packed_tiles_may_be_read_in_any_other_way(
     axis: int, isa: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = many_readers().bytes()
-    loaded = cinfer.load(in_panels(monkeypatch, data, 32, axis), isa=isa)
+    loaded = cinfer.load(in_packed_tiles(monkeypatch, data, 32, axis), isa=isa)
     for rows, yes in ((1, True), (5, False), (7, True), (7, False)):
         fed = {"x": numbers(rows, 64), "z": numbers(rows, 32), "yes": np.array(yes)}
         corners.check(loaded, cinfer.load(data), "run", fed)
 
 
-def test_the_graph_file_of_c_keeps_constants_in_panels(tmp_path: Any) -> None:
+def test_the_graph_file_of_c_keeps_constants_in_packed_tiles(tmp_path: Any) -> None:
     """Variables are stored without values, and the flag is dropped if nothing else was packed."""
     p = corners.Plan()
     p.fed(x=(np.float32, None, 64))

@@ -1,6 +1,6 @@
 """Files that claim or hold too much, and what reading them costs.
 
-python hostile_sizes.py      reads each case; prints name, bytes, growth of memory, work, outcome
+python untrusted_sizes.py      reads each case; prints name, bytes, growth of memory, work, outcome
 """
 
 from __future__ import annotations

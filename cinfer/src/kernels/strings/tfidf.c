@@ -2,17 +2,17 @@
  *
  * The n-grams are sorted; the items of a row are looked up by bisection, longer and longer ones from each index. */
 #include "../arithmetic/integers.h"
-#include "text.h"
+#include "strings.h"
 
 typedef enum tfidf_mode { TFIDF_TF, TFIDF_IDF, TFIDF_BOTH } tfidf_mode;
 
 typedef struct tfidf_gram { /* items begin .. begin + size of the pool */
   int32_t begin, size;
-  int64_t place; /* in the output */
+  int64_t position; /* in the output */
 } tfidf_gram;
 
 typedef struct tfidf_plan { /* the n-grams and the weights of the output's columns follow it */
-  const ci_span *texts;     /* NULL: integers */
+  const ci_span *strings;     /* NULL: integers */
   const int64_t *integers;
   int64_t pool, width, shortest, longest, skips;
   tfidf_mode mode;
@@ -44,23 +44,23 @@ static ci_status tfidf_mode_of(ci_kernel *k, tfidf_mode *mode) {
 }
 
 static ci_status tfidf_pool(ci_kernel *k, tfidf_plan *p) {
-  int texts, integers;
+  int strings, integers;
   char found[128];
   const int32_t dtype = k->in[0]->dtype;
-  CI_TRY(ci_k_attr_strings(k, "pool_strings", &p->texts, &texts));
+  CI_TRY(ci_k_attr_strings(k, "pool_strings", &p->strings, &strings));
   CI_TRY(ci_k_attr_ints(k, "pool_int64s", &p->integers, &integers));
-  if ((texts > 0) == (integers > 0)) {
+  if ((strings > 0) == (integers > 0)) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "expected one of the attributes pool_strings and pool_int64s");
   }
-  p->pool = texts > 0 ? texts : integers;
-  if (texts > 0 ? dtype == CI_STRING : dtype == CI_INT32 || dtype == CI_INT64) return CI_OK;
+  p->pool = strings > 0 ? strings : integers;
+  if (strings > 0 ? dtype == CI_STRING : dtype == CI_INT32 || dtype == CI_INT64) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected %s as the pool",
-                   ci_value_describe(k->in[0], found, sizeof found), texts > 0 ? "strings" : "integers");
+                   ci_value_describe(k->in[0], found, sizeof found), strings > 0 ? "strings" : "integers");
 }
 
 /* ---- n-grams ---- */
 
-static int tfidf_compare_texts(ci_span a, const char *b, size_t length) {
+static int tfidf_compare_strings(ci_span a, const char *b, size_t length) {
   const size_t shorter = a.length < length ? a.length : length;
   const int order = shorter > 0 ? memcmp(a.data, b, shorter) : 0;
   return order != 0 ? order : (a.length > length) - (a.length < length);
@@ -69,9 +69,9 @@ static int tfidf_compare_texts(ci_span a, const char *b, size_t length) {
 static int tfidf_compare_grams(const tfidf_plan *p, const tfidf_gram *a, const tfidf_gram *b) {
   for (int32_t i = 0; i < a->size && i < b->size; i++) {
     int order;
-    if (p->texts != NULL) {
-      const ci_span other = p->texts[b->begin + i];
-      order = tfidf_compare_texts(p->texts[a->begin + i], other.data, other.length);
+    if (p->strings != NULL) {
+      const ci_span other = p->strings[b->begin + i];
+      order = tfidf_compare_strings(p->strings[a->begin + i], other.data, other.length);
     } else {
       const int64_t left = p->integers[a->begin + i], right = p->integers[b->begin + i];
       order = (left > right) - (left < right);
@@ -105,27 +105,28 @@ static void tfidf_sort(const tfidf_plan *p) {
 
 /* The attributes that are lists, one entry for each n-gram or length. */
 typedef struct tfidf_lists {
-  const int64_t *counts, *places;
+  const int64_t *counts, *positions;
   const float *weights;
-  int lengths, place_count, weight_count;
+  int lengths, position_count, weight_count;
 } tfidf_lists;
 
 static ci_status tfidf_lists_of(ci_kernel *k, tfidf_lists *l, tfidf_plan *p) {
   CI_TRY(ci_k_attr_ints(k, "ngram_counts", &l->counts, &l->lengths));
-  CI_TRY(ci_k_attr_ints(k, "ngram_indexes", &l->places, &l->place_count));
+  CI_TRY(ci_k_attr_ints(k, "ngram_indexes", &l->positions, &l->position_count));
   CI_TRY(ci_k_attr_floats(k, "weights", &l->weights, &l->weight_count));
-  if (l->lengths < 1 || l->place_count < 1) {
+  if (l->lengths < 1 || l->position_count < 1) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "attributes ngram_counts and ngram_indexes are needed, and not empty");
   }
-  if (l->weight_count > 0 && l->weight_count != l->place_count) {
+  if (l->weight_count > 0 && l->weight_count != l->position_count) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "there are %d weights and %d ngram_indexes", l->weight_count,
-                     l->place_count);
+                     l->position_count);
   }
-  for (int i = 0; i < l->place_count; i++) {
-    if (l->places[i] < 0 || l->places[i] >= INT32_MAX) {
-      return ci_k_fail(k, CI_INVALID_ARGUMENT, "ngram_indexes has %lld, expected at least 0", (long long)l->places[i]);
+  for (int i = 0; i < l->position_count; i++) {
+    if (l->positions[i] < 0 || l->positions[i] >= INT32_MAX) {
+      return ci_k_fail(k, CI_INVALID_ARGUMENT, "ngram_indexes has %lld, expected at least 0",
+                       (long long)l->positions[i]);
     }
-    if (l->places[i] >= p->width) p->width = l->places[i] + 1;
+    if (l->positions[i] >= p->width) p->width = l->positions[i] + 1;
   }
   return CI_OK;
 }
@@ -140,15 +141,15 @@ static ci_status tfidf_grams(ci_kernel *k, tfidf_plan *p, const tfidf_lists *l) 
                        (long long)begin, (long long)end, (long long)p->pool);
     }
     for (int64_t at = begin; at < end; at += n, number++) {
-      if (number >= l->place_count) continue;
-      if (l->weight_count > 0) p->weights[l->places[number]] = l->weights[number];
+      if (number >= l->position_count) continue;
+      if (l->weight_count > 0) p->weights[l->positions[number]] = l->weights[number];
       if (n >= p->shortest && n <= p->longest)
-        p->grams[p->gram_count++] = (tfidf_gram){(int32_t)at, n, l->places[number]};
+        p->grams[p->gram_count++] = (tfidf_gram){(int32_t)at, n, l->positions[number]};
     }
   }
-  if (number != l->place_count) {
+  if (number != l->position_count) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the pool has %lld n-grams, ngram_indexes %d", (long long)number,
-                     l->place_count);
+                     l->position_count);
   }
   tfidf_sort(p);
   for (int32_t i = 1; i < p->gram_count; i++) {
@@ -175,7 +176,7 @@ ci_status ci_prepare_tfidf(ci_kernel *k) {
                      ci_value_describe(x, found, sizeof found));
   }
   if (lists.weight_count > 0 && !ci_mul_size((uint64_t)made.width, sizeof(float), &weights)) return ci_k_no_memory(k);
-  grams = (size_t)lists.place_count * sizeof(tfidf_gram);
+  grams = (size_t)lists.position_count * sizeof(tfidf_gram);
   if (!ci_add_size(weights, sizeof made + grams, &weights)) return ci_k_no_memory(k);
   tfidf_plan *p = ci_k_private(k, weights);
   if (p == NULL) return ci_k_no_memory(k);
@@ -200,9 +201,9 @@ static int tfidf_compare(const tfidf_plan *p, const tfidf_gram *gram, const tfid
   for (int32_t i = 0; i < gram->size && i < w->count; i++) {
     const int64_t at = w->begin + i * w->step;
     int order;
-    if (p->texts != NULL) {
-      const ci_string text = ((const ci_string *)w->x->data)[at];
-      order = tfidf_compare_texts(p->texts[gram->begin + i], text.data, text.length);
+    if (p->strings != NULL) {
+      const ci_string str = ((const ci_string *)w->x->data)[at];
+      order = tfidf_compare_strings(p->strings[gram->begin + i], str.data, str.length);
     } else {
       const int64_t item = p->integers[gram->begin + i], other = ci_read_integer(w->x, at);
       order = (item > other) - (item < other);
@@ -232,7 +233,7 @@ static void tfidf_row(const tfidf_plan *p, const ci_value *x, int64_t row, int64
       for (int64_t last = begin; w.count <= p->longest && last < columns; w.count++, last += step) {
         at = tfidf_find(p, at, &w);
         if (at == p->gram_count) break;
-        if (w.count >= shortest && p->grams[at].size == w.count) y[p->grams[at].place] += 1.0f;
+        if (w.count >= shortest && p->grams[at].size == w.count) y[p->grams[at].position] += 1.0f;
       }
     }
     if (shortest == 1) shortest = 2; /* single items are the same whatever is skipped */

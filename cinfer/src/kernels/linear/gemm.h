@@ -1,6 +1,6 @@
-/* product.h - matrix multiplication as MatMul, Gemm and the convolutions use them. */
-#ifndef CI_PRODUCT_H
-#define CI_PRODUCT_H
+/* gemm.h - matrix multiplication as MatMul, Gemm and the convolutions use them. */
+#ifndef CI_GEMM_H
+#define CI_GEMM_H
 #include "../ci_kernel.h"
 
 typedef struct ci_operand { /* a matrix in place; strides in elements */
@@ -29,25 +29,27 @@ CI_LOCAL size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t
 CI_LOCAL ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy);
 CI_LOCAL ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
 
-/* b as the column form reads it fastest: packed tiles of isa->linear->panel columns, one after the other, of which the
- * last may hold fewer, in rows of ci_panel_row; b.row or b.col is 1. 0 bytes: this multiplication has no such order. */
-CI_LOCAL size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa);
-CI_LOCAL ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
+/* b as the column form reads it fastest: packed tiles of isa->linear->packed_tile columns, one after the other, of
+ * which the last may hold fewer, in rows of ci_packed_tile_row; b.row or b.col is 1. 0 bytes: this multiplication has
+ * no such order. */
+CI_LOCAL size_t ci_matmul_packed_tile_bytes(const ci_matmul *p, const struct ci_isa *isa);
+CI_LOCAL ci_operand ci_matmul_pack_tiles(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
 /* In prepare: the matrix b of input i without its data, in memory of the model: in packed tiles, or for the dot form.
  * NULL: not a constant of the model (pack.h), or one that is best read in place. */
 CI_LOCAL const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b);
 
 /* Whether a multiplication of so many rows is large enough for a copy of a, block by block, and the bytes of that
  * copy. */
-CI_LOCAL size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
+CI_LOCAL size_t ci_matmul_buffer_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
 
 typedef struct ci_matmul_part { /* some rows and columns of one matrix multiplication, or the next blocks of its K */
   ci_operand a, b;
-  bool panels; /* b is of ci_matmul_pack_panels, from a row and from a column on that begins a packed tile */
+  bool packed_tiles; /* b is of ci_matmul_pack_tiles, from a row and from a column on that begins a packed tile */
   void *c;
   ptrdiff_t c_row;
   int64_t m, n, k;
-  void *room; /* NULL, or memory of ci_matmul_room_bytes that no other part uses meanwhile: the same, faster */
+  void
+      *sweep_buffer; /* NULL, or memory of ci_matmul_buffer_bytes that no other part uses meanwhile: the same, faster */
   bool add; /* c holds the total of the blocks before; k is then counted from a block's start */
   const struct ci_after *after; /* of float32 in column form, where the tile is narrow (isa_linear.h): as there */
 } ci_matmul_part;

@@ -44,18 +44,18 @@ def patience(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def changed(place: Any, rng: random.Random) -> Any:
+def changed(position: Any, rng: random.Random) -> Any:
     """A position with one of its parts replaced."""
-    if isinstance(place, dict) and place and rng.random() < 0.9:
-        key = rng.choice(sorted(place))
-        return {**place, key: changed(place[key], rng)}
-    if isinstance(place, list) and place and rng.random() < 0.9:
-        at = rng.randrange(len(place))
-        return [*place[:at], changed(place[at], rng), *place[at + 1 :]]
-    if isinstance(place, np.ndarray) and rng.random() < 0.5:
-        return place[: len(place) // 2] if place.ndim else place.astype(np.float64)
-    if type(place) is int and rng.random() < 0.5:
-        return place + rng.choice((-1, 1, 1000, 1 << 40))
+    if isinstance(position, dict) and position and rng.random() < 0.9:
+        key = rng.choice(sorted(position))
+        return {**position, key: changed(position[key], rng)}
+    if isinstance(position, list) and position and rng.random() < 0.9:
+        at = rng.randrange(len(position))
+        return [*position[:at], changed(position[at], rng), *position[at + 1 :]]
+    if isinstance(position, np.ndarray) and rng.random() < 0.5:
+        return position[: len(position) // 2] if position.ndim else position.astype(np.float64)
+    if type(position) is int and rng.random() < 0.5:
+        return position + rng.choice((-1, 1, 1000, 1 << 40))
     return rng.choice((*ODD, np.arange(2), np.array(-1), np.array([1 << 40])))
 
 

@@ -82,9 +82,11 @@ def drawn(random: np.random.RandomState, *shape: int) -> Array:
     return values
 
 
-def same(actual: Array, wanted: Array) -> None:
+def same(actual: Array, expected_values: Array) -> None:
     """The same bits, whatever NaN holds."""
-    one, other = (np.where(np.isnan(v), np.nan, v).view(np.uint64) for v in (actual, wanted))
+    one, other = (
+        np.where(np.isnan(v), np.nan, v).view(np.uint64) for v in (actual, expected_values)
+    )
     np.testing.assert_array_equal(one, other)
 
 
@@ -99,15 +101,15 @@ def test_doubles_are_multiplied_in_the_order_of_the_document(m: int, n: int) -> 
 
 @pytest.mark.parametrize("constant", [-1, 1])
 @pytest.mark.parametrize(("m", "n", "k"), [(7, 12, 70), (3, 2, 300), (9, 33, 260), (5, 1, 40)])
-def test_turned_doubles_give_the_bits_of_those_in_order(
+def test_transposed_doubles_give_the_bits_of_those_in_order(
     m: int, n: int, k: int, constant: int
 ) -> None:
     random = np.random.RandomState(k)
     a, b = random.standard_normal((m, k)), random.standard_normal((k, n))
-    for turned in range(4):
-        inputs = [np.ascontiguousarray(a.T) if turned & 1 else a]
-        inputs.append(np.ascontiguousarray(b.T) if turned & 2 else b)
-        attrs = {"transA": turned & 1, "transB": turned >> 1}
+    for transposed in range(4):
+        inputs = [np.ascontiguousarray(a.T) if transposed & 1 else a]
+        inputs.append(np.ascontiguousarray(b.T) if transposed & 2 else b)
+        attrs = {"transA": transposed & 1, "transB": transposed >> 1}
         same(found("Gemm", inputs, attrs, constant), expected(a, b))
 
 
@@ -121,9 +123,9 @@ def test_integers_wrap(dtype: Any) -> None:
         np.testing.assert_array_equal(found("MatMul", [a, b], {}), wide.astype(dtype))
         if k == 0:
             continue
-        turned = [np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)]
+        transposed = [np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)]
         for constant in (-1, 1):
-            y = found("Gemm", turned, {"transA": 1, "transB": 1}, constant)
+            y = found("Gemm", transposed, {"transA": 1, "transB": 1}, constant)
             np.testing.assert_array_equal(y, wide.astype(dtype))
 
 

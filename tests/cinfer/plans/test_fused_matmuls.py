@@ -26,7 +26,7 @@ def numbers(*shape: int, seed: int = 0) -> Array:
     return np.random.RandomState(seed).uniform(-1, 1, shape).astype(F)
 
 
-def product(op: str, inputs: Sequence[Array], attrs: Mapping[str, Any] | None = None) -> Array:
+def matmul(op: str, inputs: Sequence[Array], attrs: Mapping[str, Any] | None = None) -> Array:
     """The plain operator, all operands fed, on portable C."""
     data, fed = one_node(op, inputs, attrs or {}, [F], version=13)
     made: Array = cinfer.load(data, isa="portable").signature().run(fed)[0]
@@ -36,7 +36,7 @@ def product(op: str, inputs: Sequence[Array], attrs: Mapping[str, Any] | None = 
 def check(
     op: str,
     inputs: Sequence[Array],
-    wanted: Array,
+    expected: Array,
     attrs: Mapping[str, Any] | None = None,
     domain: str = "",
     ways: Sequence[tuple[str, int]] = tuple(WAYS),
@@ -49,11 +49,11 @@ def check(
         )
         for isa, threads in ways:
             found = cinfer.load(data, isa=isa, threads=threads).signature().run(fed)[0]
-            assert found.shape == wanted.shape
-            assert found.tobytes() == wanted.tobytes(), f"{isa}, {threads} threads, {constant=}"
+            assert found.shape == expected.shape
+            assert found.tobytes() == expected.tobytes(), f"{isa}, {threads} threads, {constant=}"
 
 
-@pytest.mark.parametrize("turned", [0, 1])
+@pytest.mark.parametrize("transposed", [0, 1])
 @pytest.mark.parametrize(
     ("m", "k", "n"),
     [
@@ -66,11 +66,11 @@ def check(
         (5, 64, 1),
     ],
 )
-def test_constant_weights_change_no_bit(m: int, k: int, n: int, turned: int) -> None:
+def test_constant_weights_change_no_bit(m: int, k: int, n: int, transposed: int) -> None:
     a, b, c = numbers(m, k), numbers(k, n, seed=1), numbers(n, seed=2)
-    attrs = {"transB": turned}
-    inputs = [a, np.ascontiguousarray(b.T) if turned else b, c]
-    check("Gemm", inputs, product("MatMul", [a, b]) + c, attrs)
+    attrs = {"transB": transposed}
+    inputs = [a, np.ascontiguousarray(b.T) if transposed else b, c]
+    check("Gemm", inputs, matmul("MatMul", [a, b]) + c, attrs)
 
 
 def test_one_constant_read_as_two_shapes_has_two_orders() -> None:
@@ -89,9 +89,9 @@ def test_one_constant_read_as_two_shapes_has_two_orders() -> None:
     builder.signature({"x": "x", "z": "z"}, {name: name for name in ("narrow", "turned", "wide")})
     signature = cinfer.load(builder.bytes()).signature()
     for _ in range(2):
-        narrow, turned, wide = signature.run([x, z])
+        narrow, transposed, wide = signature.run([x, z])
         np.testing.assert_allclose(narrow, z @ w.reshape(24, 8), rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(turned, z @ w.T, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(transposed, z @ w.T, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(wide, x @ w, rtol=1e-5, atol=1e-6)
 
 
@@ -115,12 +115,12 @@ ADD_RELU = {"operands": [0, 1, 2], "ops": ["Add", "Relu"]}
         ((1, 1000), (1000, 36), (36,)),
     ],
 )
-def test_programs_behind_products_see_each_element_at_its_place(
+def test_programs_behind_matmuls_see_each_element_at_its_position(
     a: tuple[int, ...], b: tuple[int, ...], extra: tuple[int, ...]
 ) -> None:
     inputs = [numbers(*a), numbers(*b, seed=1), numbers(*extra, seed=2)]
-    wanted = np.maximum(product("MatMul", inputs[:2]) + inputs[2], F(0))
-    check("FusedMatMul", inputs, wanted, ADD_RELU, "graphio")
+    expected = np.maximum(matmul("MatMul", inputs[:2]) + inputs[2], F(0))
+    check("FusedMatMul", inputs, expected, ADD_RELU, "graphio")
 
 
 @pytest.mark.parametrize("columns", [1, 7, 8, 9, 16, 17, 31, 32])
@@ -140,27 +140,29 @@ def test_every_number_of_rows_of_few_columns_is_finished(
     for rows in range(3, 24):
         depth = 40 if rows % 5 else 7  # several blocks or one
         inputs = [numbers(rows, depth), numbers(depth, columns, seed=1), numbers(columns, seed=2)]
-        wanted = product("MatMul", inputs[:2])
+        expected = matmul("MatMul", inputs[:2])
         if "Add" in program["ops"]:
-            wanted = wanted + inputs[2]
+            expected = expected + inputs[2]
         else:
             inputs.pop()
         if "Relu" in program["ops"]:
-            wanted = np.maximum(wanted, F(0)) + F(0)
+            expected = np.maximum(expected, F(0)) + F(0)
         if "Neg" in program["ops"]:
-            wanted = -wanted
-        check("FusedMatMul", inputs, wanted, program, "graphio", WAYS[:: len(WAYS) // 3])
+            expected = -expected
+        check("FusedMatMul", inputs, expected, program, "graphio", WAYS[:: len(WAYS) // 3])
 
 
 @pytest.mark.parametrize("columns", [10, 16, 36])
 @pytest.mark.parametrize("rows", [1, 3, 60])
-def test_what_is_no_number_goes_through_what_is_behind_a_product(rows: int, columns: int) -> None:
+def test_what_is_no_number_goes_through_what_is_behind_a_matmul(rows: int, columns: int) -> None:
     inputs = [numbers(rows, 20), numbers(20, columns, seed=1), numbers(columns, seed=2)]
     inputs[2][:4] = np.nan, np.inf, -np.inf, -0.0
     inputs[0][0] = 0.0
-    wanted = np.maximum(product("MatMul", inputs[:2]) + inputs[2], F(0)) + F(0)
-    assert np.isnan(wanted).any() and np.isposinf(wanted).any() and not np.signbit(wanted).any()
-    check("FusedMatMul", inputs, wanted, ADD_RELU, "graphio")
+    expected = np.maximum(matmul("MatMul", inputs[:2]) + inputs[2], F(0)) + F(0)
+    assert (
+        np.isnan(expected).any() and np.isposinf(expected).any() and not np.signbit(expected).any()
+    )
+    check("FusedMatMul", inputs, expected, ADD_RELU, "graphio")
 
 
 def test_a_gemm_with_a_program_scales_and_adds_first() -> None:
@@ -171,17 +173,17 @@ def test_a_gemm_with_a_program_scales_and_adds_first() -> None:
         numbers(70, 1, seed=3),
     )
     attrs = {"transB": 1, "alpha": 0.5, "beta": 2.0}
-    wanted = np.maximum(product("Gemm", [a, b, c], attrs) + d, F(0))
-    check("FusedGemm", [a, b, c, d], wanted, {**attrs, **ADD_RELU}, "graphio")
+    expected = np.maximum(matmul("Gemm", [a, b, c], attrs) + d, F(0))
+    check("FusedGemm", [a, b, c, d], expected, {**attrs, **ADD_RELU}, "graphio")
 
 
-def test_large_products_are_the_small_ones_row_by_row() -> None:
+def test_large_matmuls_are_the_small_ones_row_by_row() -> None:
     """Packed blocks of a, rows fetched ahead, two sweeps: paths that only large matrices take."""
     a, b = numbers(560, 520), numbers(520, 260, seed=1)
     rows = [0, 279, 280, 503, 504, 559]
-    wanted = product("MatMul", [a[rows], b])
+    expected = matmul("MatMul", [a[rows], b])
     data, fed = one_node("MatMul", [a, b], {}, [F], version=13)
     fast = [(isa, threads) for isa, threads in WAYS if isa != "portable"]
     for isa, threads in fast:
         found = cinfer.load(data, isa=isa, threads=threads).signature().run(fed)[0]
-        assert found[rows].tobytes() == wanted.tobytes(), f"{isa}, {threads} threads"
+        assert found[rows].tobytes() == expected.tobytes(), f"{isa}, {threads} threads"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from hostile_nodes import text
+from untrusted_nodes import text
 
 from graphio.support import errors
 
@@ -129,11 +129,11 @@ def is_wild(values: Sequence[Any]) -> bool:
     """Whether a number among arrays and floats is not finite or overflows soon."""
     numbers = [x for x in values if isinstance(x, (np.ndarray, float))]
     with np.errstate(all="ignore"):
-        arrays = [_plain(np.asarray(x)) for x in numbers if np.size(x) and not _holds_texts(x)]
+        arrays = [_plain(np.asarray(x)) for x in numbers if np.size(x) and not _holds_strings(x)]
         return any(not bool((np.abs(x) < 1e18).all()) for x in arrays)
 
 
-def _holds_texts(x: Any) -> bool:
+def _holds_strings(x: Any) -> bool:
     return isinstance(x, np.ndarray) and bool(x.dtype.kind == "O")
 
 
