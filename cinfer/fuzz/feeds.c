@@ -115,8 +115,8 @@ static void *feed_tensor(fuzz_reader *reader, const ci_info *info, ci_tensor *te
   const bool text = tensor->dtype == CI_STRING;
   const size_t item = ci_dtype_size(tensor->dtype), count = feed_count(tensor);
   tensor->bytes = count * item;
-  const size_t buffer = count * item + (text ? count * MOST_TEXT : 0);
-  void *memory = malloc(buffer > 0 ? buffer : 1);
+  const size_t bytes = count * item + (text ? count * MOST_TEXT : 0);
+  void *memory = malloc(bytes > 0 ? bytes : 1);
   if (memory == NULL) exit(2);
   tensor->data = memory;
   if (text) feed_strings(reader, count, memory);

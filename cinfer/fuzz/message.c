@@ -247,7 +247,7 @@ static void put_fields(fuzz_out *out, const fuzz_field *parent) {
 }
 
 /* Sets offsets and checksums by the order of the tensors; returns the length of the data section. */
-static size_t position_tensors(fuzz_tree *tree) {
+static size_t assign_tensors(fuzz_tree *tree) {
   size_t end = 0;
   for (fuzz_field *field = tree->root.child; field != NULL; field = field->next) {
     if (field->number != MODEL_TENSOR || field->kind != FUZZ_CHILD) continue;
@@ -282,7 +282,7 @@ size_t fuzz_encode_message(fuzz_tree *tree, uint8_t *bytes, size_t most) {
 }
 
 size_t fuzz_encode(fuzz_tree *tree, uint8_t *file, size_t most) {
-  const size_t data = position_tensors(tree);
+  const size_t data = assign_tensors(tree);
   const size_t graph = measure(&tree->root), offset = ci_round_up(HEADER + graph, 64);
   if (offset > most || data > most - offset) return 0;
   memset(file, 0, offset + data);

@@ -392,20 +392,20 @@ void fuzz_splice(fuzz_tree *tree, const fuzz_tree *other, fuzz_random *random) {
     splice_node(tree, part, random);
     return;
   }
-  fuzz_field *position = NULL;
-  for (int i = 0; i < 64 && position == NULL; i++) {
+  fuzz_field *target = NULL;
+  for (int i = 0; i < 64 && target == NULL; i++) {
     fuzz_field *field = any_field(tree, random);
-    if (field->kind == part->kind && field->inside == part->inside && field->wire == part->wire) position = field;
+    if (field->kind == part->kind && field->inside == part->inside && field->wire == part->wire) target = field;
   }
-  fuzz_field *copy = position != NULL ? fuzz_copy(tree, part) : NULL;
+  fuzz_field *copy = target != NULL ? fuzz_copy(tree, part) : NULL;
   if (copy == NULL) return;
-  copy->number = position->number;
-  copy->message = position->message;
+  copy->number = target->number;
+  copy->message = target->message;
   if (fuzz_one_in(random, 3)) { /* after it */
-    copy->next = position->next;
-    position->next = copy;
+    copy->next = target->next;
+    target->next = copy;
   } else {
-    copy->next = position->next;
-    *position = *copy;
+    copy->next = target->next;
+    *target = *copy;
   }
 }

@@ -66,9 +66,9 @@ static size_t change_tail(uint8_t *data, size_t size, size_t most, fuzz_random *
   memcpy(behind, data + length, rest);
   const uint32_t what = fuzz_below(random, 8);
   if (what < 6) length = change_file(data, length, most > rest ? most - rest : most, random);
-  const size_t buffer = most - length < sizeof behind ? most - length : sizeof behind;
-  if (rest > buffer) rest = buffer;
-  if (what > 3 && buffer > 0) rest = LLVMFuzzerMutate(behind, rest, buffer);
+  const size_t space = most - length < sizeof behind ? most - length : sizeof behind;
+  if (rest > space) rest = space;
+  if (what > 3 && space > 0) rest = LLVMFuzzerMutate(behind, rest, space);
   memcpy(data + length, behind, rest);
   return length + rest;
 }

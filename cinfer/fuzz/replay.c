@@ -13,12 +13,12 @@
 static uint8_t *read_file(const char *path, size_t *size) {
   FILE *file = fopen(path, "rb");
   uint8_t *data = NULL;
-  size_t buffer = 0;
+  size_t capacity = 0;
   *size = 0;
   while (file != NULL && !feof(file) && !ferror(file)) {
-    if (*size == buffer) data = realloc(data, buffer = 2 * buffer + 4096);
+    if (*size == capacity) data = realloc(data, capacity = 2 * capacity + 4096);
     if (data == NULL) break;
-    *size += fread(data + *size, 1, buffer - *size, file);
+    *size += fread(data + *size, 1, capacity - *size, file);
   }
   const bool whole = file != NULL && !ferror(file) && data != NULL;
   if (file != NULL) fclose(file);

@@ -158,12 +158,12 @@ static void one(reader *r) {
 int main(int argc, char **argv) {
   FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
   if (file == NULL) die("expected a pack");
-  size_t buffer = 1 << 20, bytes = 0, got;
-  uint8_t *pack = memory(buffer);
-  while ((got = fread(pack + bytes, 1, buffer - bytes, file)) > 0) {
+  size_t capacity = 1 << 20, bytes = 0, got;
+  uint8_t *pack = memory(capacity);
+  while ((got = fread(pack + bytes, 1, capacity - bytes, file)) > 0) {
     bytes += got;
-    if (bytes < buffer) continue;
-    pack = realloc(pack, buffer *= 2);
+    if (bytes < capacity) continue;
+    pack = realloc(pack, capacity *= 2);
     if (pack == NULL) die("out of memory");
   }
   fclose(file);

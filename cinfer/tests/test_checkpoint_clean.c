@@ -46,22 +46,22 @@ static void test_what_crashes_left_of_others_goes_when_it_is_old(void) {
   static const char *const files[] = {"n-1.data-0123456789abcdef-00000-of-00002.safetensors",
                                       "n-1.data-0123456789abcdef-00001-of-00002.safetensors", "n-1.meta"};
   ci_state *state = full_state();
-  ci_folder position;
+  ci_folder opened;
   const char *base;
   CHECK(save_as(state, "n-2", 2, 0, 0) == CI_OK);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) write_text(files[i], "x");
   write_text("notes.meta", "x");
   CHECK(save_as(state, "m", 1, 0, 0) == CI_OK);
-  CHECK(ci_folder_open(NULL, in_folder("m"), &position, &base, NULL) == CI_OK);
-  ci_checkpoint_remove_abandoned(&position, "m", 3600 * CI_SECOND);
+  CHECK(ci_folder_open(NULL, in_folder("m"), &opened, &base, NULL) == CI_OK);
+  ci_checkpoint_remove_abandoned(&opened, "m", 3600 * CI_SECOND);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(has_file(files[i]));
-  ci_checkpoint_remove_abandoned(&position, "m", -3600 * CI_SECOND);
+  ci_checkpoint_remove_abandoned(&opened, "m", -3600 * CI_SECOND);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(!has_file(files[i]));
   write_text("n-2.data-00000000000000ab-00000-of-00001.safetensors", "of a save that n-2.index does not name");
-  ci_checkpoint_remove_abandoned(&position, "m", -3600 * CI_SECOND);
+  ci_checkpoint_remove_abandoned(&opened, "m", -3600 * CI_SECOND);
   CHECK(!has_file("n-2.data-00000000000000ab-00000-of-00001.safetensors"));
   CHECK(has_file("notes.meta") && has_file("n-2.index") && find_file("n-2.data-") && has_file("m.index"));
-  ci_folder_close(&position);
+  ci_folder_close(&opened);
   ci_state_close(state);
   remove_all();
 }
@@ -96,7 +96,7 @@ static void test_what_a_renamed_index_names_stays(void) {
   char from[512];
   ci_state *state = full_state(), *other = new_state();
   ci_error error;
-  ci_folder position;
+  ci_folder opened;
   const char *base;
   CHECK(save_graph(state, "graph", "m-1", 1, 30, 1) == CI_OK);
   snprintf(from, sizeof from, "%s", in_folder("m-1.index"));
@@ -108,13 +108,13 @@ static void test_what_a_renamed_index_names_stays(void) {
   }
   CHECK(save_graph(state, "graph", "m-2", 2, 30, 1) == CI_OK && !has_file("m-1.index"));
   CHECK(ci_restore(other, in_folder("best"), NULL, &error) == CI_OK && has_file("m-1.meta"));
-  CHECK(ci_folder_open(NULL, in_folder("m-2"), &position, &base, NULL) == CI_OK);
-  ci_checkpoint_remove_abandoned(&position, "m-2", -3600 * CI_SECOND);
+  CHECK(ci_folder_open(NULL, in_folder("m-2"), &opened, &base, NULL) == CI_OK);
+  ci_checkpoint_remove_abandoned(&opened, "m-2", -3600 * CI_SECOND);
   CHECK(ci_restore(other, in_folder("best"), NULL, &error) == CI_OK && is_full(other) && has_file("m-1.meta"));
   unlink(in_folder("best.index"));
-  ci_checkpoint_remove_abandoned(&position, "m-2", -3600 * CI_SECOND);
+  ci_checkpoint_remove_abandoned(&opened, "m-2", -3600 * CI_SECOND);
   CHECK(!find_file("m-1."));
-  ci_folder_close(&position);
+  ci_folder_close(&opened);
   ci_state_close(state);
   ci_state_close(other);
   remove_all();

@@ -240,12 +240,12 @@ static ci_model *open_packed_tiles(meter *m, int32_t isa) {
 }
 
 /* A MatMul reads weights of the file in place if its packed tiles are as wide; nothing is packed then. */
-static void test_packed_tiles_of_the_file_are_read_in_buffer(int32_t isa) {
+static void test_packed_tiles_of_the_file_are_read_in_place(int32_t isa) {
   meter m = {0};
   float data[8] = {1, 2, 3, 4, -1, -2, -3, -4};
   ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {2, 4}}, y = {0};
   ci_model *model = open_packed_tiles(&m, isa);
-  const bool as_wide = model->isa->linear->packed_tile == 32;
+  const bool as_wide = model->isa->linear->packed_tile_width == 32;
   ci_session *session = open_session(model, &x);
   ci_kernel *k = find_matmul(session);
   const char *found = ci_k_packed_tiles(k, W, 32, true), *file = (const char *)model_packed_tiles;
@@ -279,7 +279,7 @@ static void test_packed_tiles_are_row_major_for_others(int32_t isa) {
     CHECK(is_weights(outputs[i][0].data) && ((const float *)outputs[i][1].data)[127] == 127 / 4.0f);
   }
   ci_constant *w = &model->constants.at[0];
-  CHECK(w->packed_tile == 32 && is_weights(ci_pack_constant_plain(model, w)));
+  CHECK(w->packed_tile_width == 32 && is_weights(ci_pack_constant_plain(model, w)));
   CHECK(ci_pack_constant_plain(model, w) == ci_pack_constant_plain(model, w) &&
         ci_pack_constant_plain(model, w) != w->data);
   for (int i = 0; i < 2; i++) ci_session_close(sessions[i]);
@@ -291,7 +291,7 @@ int main(void) {
   meter m = {0};
   static const int32_t isas[] = {CI_ISA_BEST, CI_ISA_PORTABLE};
   for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-    test_packed_tiles_of_the_file_are_read_in_buffer(isas[i]);
+    test_packed_tiles_of_the_file_are_read_in_place(isas[i]);
     test_packed_tiles_are_row_major_for_others(isas[i]);
   }
   test_packs_together_have_a_limit(&m);

@@ -399,26 +399,26 @@ static void test_a_deadline_ends_the_opening_of_a_session(void) {
 }
 
 typedef struct host { /* returns at the n-th call that the library's call has to end */
-  int requested, end_at;
+  int asks, end_at;
 } host;
 
-static int32_t host_requested(void *user) {
+static int32_t host_interrupts(void *user) {
   host *h = user;
-  return ++h->requested == h->end_at;
+  return ++h->asks == h->end_at;
 }
 
 /* Without waiting for the time between two questions: the clock is made to say that it has come. */
-static void test_a_host_that_is_requested_ends_a_run(void) {
+static void test_an_interrupt_of_the_host_ends_a_run(void) {
   host h = {.end_at = 2};
   ci_stop stop = {.pace = 0};
-  CHECK(ci_stop_set(&stop, 0, NULL, (ci_interrupt){&h, host_requested}, NULL) == CI_OK);
+  CHECK(ci_stop_set(&stop, 0, NULL, (ci_interrupt){&h, host_interrupts}, NULL) == CI_OK);
   ci_stop_begin(&stop);
-  CHECK(!ci_stop_look(&stop) && h.requested == 0); /* short calls never ask */
+  CHECK(!ci_stop_look(&stop) && h.asks == 0); /* short calls never ask */
   stop.ask_at = 1;
-  CHECK(!ci_stop_look(&stop) && h.requested == 1);
-  CHECK(!ci_stop_look(&stop) && h.requested == 1);
+  CHECK(!ci_stop_look(&stop) && h.asks == 1);
+  CHECK(!ci_stop_look(&stop) && h.asks == 1);
   stop.ask_at = 1;
-  CHECK(ci_stop_look(&stop) && h.requested == 2 && ci_stop_status(&stop) == CI_CANCELLED);
+  CHECK(ci_stop_look(&stop) && h.asks == 2 && ci_stop_status(&stop) == CI_CANCELLED);
   ci_stop_begin(&stop);
   CHECK(!ci_stop_requested(&stop));
 }
@@ -449,7 +449,7 @@ int main(void) {
   test_a_token_ends_an_open();
   test_a_deadline_ends_an_open();
   test_a_deadline_ends_the_opening_of_a_session();
-  test_a_host_that_is_requested_ends_a_run();
+  test_an_interrupt_of_the_host_ends_a_run();
   test_a_reason_stays_until_the_next_call();
   return CHECK_END;
 }

@@ -89,9 +89,9 @@ CI_INLINE bool ci_add_size(size_t a, size_t b, size_t *sum) {
   *sum = a + b;
   return *sum >= a;
 }
-CI_INLINE bool ci_mul_size(uint64_t a, uint64_t b, size_t *gemm) {
+CI_INLINE bool ci_mul_size(uint64_t a, uint64_t b, size_t *result) {
   if (a != 0 && b > SIZE_MAX / a) return false;
-  *gemm = (size_t)(a * b);
+  *result = (size_t)(a * b);
   return true;
 }
 /* In 64 bits, so that compilers for 32 see no comparison that is always true. */
@@ -131,7 +131,7 @@ void ci_limits_fill(ci_limits *limits); /* defaults where a limit is 0 */
 /* ---- span.c ---- */
 
 bool ci_span_same(ci_span a, ci_span b);
-bool ci_span_is(ci_span span, const char *str); /* text is not empty */
+bool ci_span_is(ci_span span, const char *str); /* str is not empty */
 int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
 #define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
 

@@ -65,8 +65,8 @@ static uint32_t crc_tabled(uint32_t crc, const uint8_t *p, size_t n) {
  *   def FOLD(n):
  *     r = 1 << 31
  *     for _ in range(n): r = r >> 1 ^ 0x82f63b78 * (r & 1)
- *     return r << 32 The lanes that are left at the end are a block whose checksum from a state of zero is that of
- *     everything before. */
+ *     return r << 32
+ * The lanes that are left at the end are a block whose checksum from a state of zero is that of everything before. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CRC_HARDWARE 1
 #include <immintrin.h>

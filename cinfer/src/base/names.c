@@ -18,8 +18,8 @@ uint64_t ci_hash(ci_span str) {
 
 bool ci_key_same(ci_key a, ci_key b) { return a.scope == b.scope && ci_span_same(a.str, b.str); }
 
-/* The upper half of a multiplication, so that strings that differ in their last letter alone are far from each other,
- * too. */
+/* The upper half of a multiplication's result, so that strings that differ in their last letter alone are far from each
+ * other, too. */
 static uint32_t names_hash(const ci_key *key) {
   const uint64_t hash = ci_hash(key->str) + key->scope;
   return (uint32_t)((hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32);

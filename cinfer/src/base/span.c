@@ -15,5 +15,5 @@ int ci_span_order(ci_span a, ci_span b) {
 }
 
 bool ci_span_is(ci_span span, const char *str) {
-  return span.length == strlen(str) && memcmp(span.data, str, span.length) == 0; /* text is not empty */
+  return span.length == strlen(str) && memcmp(span.data, str, span.length) == 0; /* str is not empty */
 }

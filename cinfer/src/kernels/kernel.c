@@ -61,8 +61,8 @@ static const ci_attr *kernel_attr(const ci_kernel *k, const char *name) {
 
 bool ci_k_has(const ci_kernel *k, const char *name) { return kernel_attr(k, name) != NULL; }
 
-static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *requested) {
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is not %s", name, requested);
+static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *kind) {
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is not %s", name, kind);
 }
 
 ci_status ci_k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {

@@ -24,7 +24,7 @@ static uint64_t st_bits(const uint32_t *word, int at) {
   return shift == 0 ? low : low >> shift | (uint64_t)word[first + 2] << (64 - shift);
 }
 
-/* The upper 64 bits of the multiplication of two 64-bit numbers. */
+/* The upper 64 bits of the result of multiplying two 64-bit numbers. */
 static uint64_t st_mul_high(uint64_t a, uint64_t b) {
   const uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);

@@ -77,7 +77,7 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, bool *p
 /* ---- tensors ---- */
 
 typedef struct container_tensor {
-  uint64_t dtype, offset, nbytes, packed_tile, packed_tile_axis;
+  uint64_t dtype, offset, nbytes, packed_tile_width, packed_tile_axis;
   int64_t dims[CI_MAX_RANK];
   int32_t rank;
   uint32_t crc;
@@ -102,7 +102,7 @@ static ci_status container_fields(ci_span message, container_tensor *t, ci_error
       case CI_KEY(TENSOR_NBYTES): t->nbytes = field.number; break;
       case CI_KEY(TENSOR_CRC32C): t->crc = (uint32_t)field.number; break;
       case CI_KEY(TENSOR_STORED): t->stored = field.number != 0; break;
-      case CI_KEY(TENSOR_PACKED_TILE_WIDTH): t->packed_tile = field.number; break;
+      case CI_KEY(TENSOR_PACKED_TILE_WIDTH): t->packed_tile_width = field.number; break;
       case CI_KEY(TENSOR_PACKED_TILE_AXIS): t->packed_tile_axis = field.number; break;
       default: break;
     }
@@ -223,9 +223,9 @@ static ci_status container_elements(ci_model *model, ci_value *value, ci_span by
 
 /* Packed tiles are of float32 matrices that are stored, in a file whose flags have them. */
 static bool container_has_its_packed_tiles(const ci_model *model, const container_tensor *t) {
-  if (t->packed_tile == 0) return t->packed_tile_axis == 0;
+  if (t->packed_tile_width == 0) return t->packed_tile_axis == 0;
   return model->packed_tiles && t->stored && t->dtype == CI_FLOAT && t->rank >= 2 &&
-         t->packed_tile <= CONTAINER_MOST_PACKED_TILE &&
+         t->packed_tile_width <= CONTAINER_MOST_PACKED_TILE &&
          (t->packed_tile_axis == 0 || t->packed_tile_axis == (uint64_t)t->rank - 1);
 }
 
@@ -259,7 +259,7 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   memcpy(dims, t.dims, (size_t)t.rank * sizeof *dims);
   constant->data = value.data;
   constant->dims = dims;
-  constant->packed_tile = (uint16_t)t.packed_tile;
+  constant->packed_tile_width = (uint16_t)t.packed_tile_width;
   constant->packed_tile_last = t.packed_tile_axis > 0;
   constant->dtype = (uint8_t)t.dtype;
   constant->rank = (uint8_t)t.rank;

@@ -64,7 +64,7 @@ static ci_status model_dims(ci_model *m, const ci_type *type, const int64_t **di
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
   ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has reserved the capacity */
   CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
-  const bool in_order = constant->packed_tile == m->isa->linear->packed_tile; /* it will not be packed */
+  const bool in_order = constant->packed_tile_width == m->isa->linear->packed_tile_width; /* it will not be packed */
   if (constant->dtype == CI_FLOAT && constant->rank > 1 && !in_order) m->packs.expected += constant->bytes.length;
   m->constants.count++;
   return CI_OK;
@@ -349,7 +349,8 @@ static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_er
   }
   if (wire.broken) return model_damaged(error, "its message cannot be read");
   bool packed_tiles = false;
-  for (size_t i = 0; i < m->constants.count; i++) packed_tiles = packed_tiles || m->constants.at[i].packed_tile > 0;
+  for (size_t i = 0; i < m->constants.count; i++)
+    packed_tiles = packed_tiles || m->constants.at[i].packed_tile_width > 0;
   if (packed_tiles != m->packed_tiles)
     return model_damaged(error, "its flags announce packed tiles, which no tensor is in");
   return end == data.length ? CI_OK : model_damaged(error, "the data section is longer than its tensors");

@@ -103,8 +103,8 @@ typedef struct ci_constant {
   uint8_t dtype, rank;
   bool unchecked; /* lazy: the session checks it at first use */
   bool packed_tile_last; /* the axis of its packed tiles is the last, else the first */
-  uint16_t
-      packed_tile; /* 0: row-major; else the elements are in packed tiles of so many (schema/model.proto, Tensor) */
+  uint16_t packed_tile_width; /* 0: row-major; else the elements are in packed tiles of so many (schema/model.proto,
+                                 Tensor) */
   _Atomic(struct ci_packed *) packed; /* pack.h: the same in other orders */
 } ci_constant;
 

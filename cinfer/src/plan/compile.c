@@ -321,9 +321,8 @@ static int64_t compile_number_plan_values(ci_compiler *c, const ci_signature_inf
   for (size_t e = 0; e < m->edges.count; e++) {
     const ci_edge *edge = &m->edges.at[e];
     const int32_t owner = edge->role == CI_EDGE_FORMAL ? m->graphs.at[edge->of].owner : edge->of;
-    const bool requested =
-        c->fed[e] || (edge->role != CI_EDGE_SAME && c->need[owner]); /* the root has no formal input */
-    c->plan_value_of[e] = requested ? (int32_t)count++ : CI_NONE;
+    const bool needed = c->fed[e] || (edge->role != CI_EDGE_SAME && c->need[owner]); /* the root has no formal input */
+    c->plan_value_of[e] = needed ? (int32_t)count++ : CI_NONE;
   }
   return count + signature->input_count;
 }

@@ -21,7 +21,7 @@ typedef struct ci_slot_plan { /* facts about a variable while going through the 
   bool shape_known; /* of the value assigned last */
   int32_t assigns;  /* how many there are */
   int32_t next;     /* layout.c: the position of the next one, while going through the steps backwards; 0: none */
-  int32_t requested;   /* layout.c: the last position at which the value before the last one is read */
+  int32_t read_until;   /* layout.c: the last position at which the value before the last one is read */
   int32_t rank;
   int64_t dims[CI_MAX_RANK];
 } ci_slot_plan;

@@ -19,7 +19,8 @@
  *      each batched value if the batch size is new. No allocation.
  *   2. If no plan takes the shapes, ci_plan_cache_refittable chooses one to refit: one that only lacks capacity
  *      (ci_dynamic_shapes_batch_lacks_capacity), or an old one. ci_dynamic_shapes_refit does so, in time proportional
- * to the plan, with allocations only where kernels or precomputed results need more memory, and classifies it again.
+ *      to the plan, with allocations only where kernels or precomputed results need more memory, and classifies it
+ *      again.
  *   3. If there is none, or it was spoiled, ci_compile_plan makes a new plan and classifies it.
  *
  * Two flags of a plan's values serve this module alone. shape_changed is valid during ci_dynamic_shapes_refit: the

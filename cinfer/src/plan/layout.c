@@ -44,7 +44,7 @@ static void layout_variables(ci_compiler *c) {
     if (known->next == 0) continue;
     const bool always = step->k.n_out == 0 || step->dynamic || step->copies;
     const int32_t until = always ? CI_END : plan->plan_values[ci_plan_value_of(step->k.out[0])->root].last_read;
-    if (known->requested < until) known->requested = until;
+    if (known->read_until < until) known->read_until = until;
   }
 }
 
@@ -72,10 +72,10 @@ static void layout_joined(ci_plan *plan) {
     ci_step *step = plan->root.steps.at[s - 1], *next = plan->root.steps.at[s];
     const size_t bytes = layout_may_join(plan, step, next) ? step->k.join(&step->k, &next->k) : 0;
     if (bytes == 0) continue;
-    ci_plan_value *made = ci_plan_value_of(step->k.out[0]), *requested = ci_plan_value_of(next->k.out[0]);
+    ci_plan_value *made = ci_plan_value_of(step->k.out[0]), *output = ci_plan_value_of(next->k.out[0]);
     plan->buffers.at[made->buffer].bytes = 0;
-    plan->buffers.at[requested->buffer].bytes = bytes;
-    requested->made = step->begin;
+    plan->buffers.at[output->buffer].bytes = bytes;
+    output->made = step->begin;
     if (next->scratch != CI_NONE) plan->buffers.at[next->scratch].first = step->begin;
     next->run = ci_run_nothing;
     step->joins = next;
@@ -125,7 +125,7 @@ static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci
   const bool fits = buffer->home == CI_HOME_ARENA && buffer->same_as == CI_NONE &&
                     (plan_value->value.dtype == CI_FLOAT || plan_value->value.dtype == CI_DOUBLE);
   /* The old value has no reader after the maker, and the variable is assigned nowhere else. */
-  const bool last = known->assigns == 1 && known->requested <= maker->begin;
+  const bool last = known->assigns == 1 && known->read_until <= maker->begin;
   return fits && last && layout_offers(c, index, assign->slot);
 }
 
@@ -155,8 +155,8 @@ static ci_status layout_assigned(ci_compiler *c) {
 }
 
 /* A result that an iteration hands on may not use the buffer of another formal input: the copies would overlap. */
-static bool layout_meets(const ci_buffer *given, const ci_buffer *requested) {
-  return given->carried != CI_NONE && requested->result != CI_NONE && requested->result != given->carried;
+static bool layout_meets(const ci_buffer *given, const ci_buffer *target) {
+  return given->carried != CI_NONE && target->result != CI_NONE && target->result != given->carried;
 }
 
 static void layout_results(ci_plan *plan) {
@@ -174,17 +174,16 @@ static void layout_in_place(ci_compiler *c) {
     const ci_plan_value *output = &plan->plan_values[offer->output];
     ci_plan_value *input = &plan->plan_values[plan->plan_values[offer->input].root];
     int32_t to = ci_plan_resolve(plan, output->buffer), from = ci_plan_resolve(plan, input->buffer);
-    ci_buffer *requested = &plan->buffers.at[to], *given = &plan->buffers.at[from];
-    bool fits = to != from && to == output->buffer && requested->home == CI_HOME_ARENA &&
-                given->home == CI_HOME_ARENA && requested->bytes == given->bytes &&
-                input->last_read == offer->position && !input->taken;
-    if (!fits || layout_meets(given, requested)) continue;
+    ci_buffer *target = &plan->buffers.at[to], *given = &plan->buffers.at[from];
+    bool fits = to != from && to == output->buffer && target->home == CI_HOME_ARENA && given->home == CI_HOME_ARENA &&
+                target->bytes == given->bytes && input->last_read == offer->position && !input->taken;
+    if (!fits || layout_meets(given, target)) continue;
     input->taken = true;
-    requested->same_as = from;
-    if (given->first > requested->first) given->first = requested->first;
-    if (given->last < requested->last) given->last = requested->last;
-    if (given->carried == CI_NONE) given->carried = requested->carried;
-    if (given->result == CI_NONE) given->result = requested->result;
+    target->same_as = from;
+    if (given->first > target->first) given->first = target->first;
+    if (given->last < target->last) given->last = target->last;
+    if (given->carried == CI_NONE) given->carried = target->carried;
+    if (given->result == CI_NONE) given->result = target->result;
   }
 }
 
@@ -277,24 +276,24 @@ static void layout_look_at_gaps(layout_arena *arena) {
 
 /* The smallest gap that is large enough, else the end. */
 static bool layout_take(layout_arena *arena, ci_buffer *buffer) {
-  size_t requested = layout_bytes(buffer), least = SIZE_MAX;
+  size_t needed = layout_bytes(buffer), least = SIZE_MAX;
   int32_t best = CI_NONE;
   layout_look_at_gaps(arena);
   for (int32_t i = 0; i < arena->gap_count; i++) {
     const size_t bytes = arena->gaps[i].bytes;
-    if ((bytes >= requested) & (bytes < least)) {
+    if ((bytes >= needed) & (bytes < least)) {
       best = i;
       least = bytes;
     }
   }
   if (best == CI_NONE) {
     buffer->offset = arena->end;
-    return ci_add_size(arena->end, requested, &arena->end);
+    return ci_add_size(arena->end, needed, &arena->end);
   }
   ci_gap *gap = &arena->gaps[best];
   buffer->offset = gap->offset;
-  gap->offset += requested;
-  gap->bytes -= requested;
+  gap->offset += needed;
+  gap->bytes -= needed;
   if (gap->bytes > 0) return true;
   memmove(gap, gap + 1, (size_t)(arena->gap_count - best - 1) * sizeof *gap);
   arena->gap_count--;
@@ -359,12 +358,12 @@ static bool layout_may_be_denser(layout_arena *arena) {
 
 /* The lowest offset at which a buffer overlaps none of those that have one; `placed` is sorted by offset. */
 static size_t layout_lowest(const ci_plan *plan, const int32_t *placed, int32_t count, const ci_buffer *buffer) {
-  const size_t requested = layout_bytes(buffer);
+  const size_t needed = layout_bytes(buffer);
   size_t low = 0;
   for (int32_t i = 0; i < count; i++) { /* few branches: this runs for each pair of buffers */
     const ci_buffer *other = &plan->buffers.at[placed[i]];
     const bool together = (other->last >= buffer->first) & (other->first <= buffer->last);
-    if (together & (other->offset >= low) & (other->offset - low >= requested)) break;
+    if (together & (other->offset >= low) & (other->offset - low >= needed)) break;
     const size_t behind = (size_t)together * (other->offset + layout_bytes(other));
     low = behind > low ? behind : low;
   }

@@ -153,7 +153,7 @@ static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, 
   const int64_t columns =
       ci_shape_count(dims, constant->packed_tile_last ? 0 : 1, (int)(constant->packed_tile_last ? rank - 1 : rank));
   for (int64_t r = 0, width; columns > 0 && r < rows; r += width, from += width * columns) {
-    width = rows - r < constant->packed_tile ? rows - r : constant->packed_tile;
+    width = rows - r < constant->packed_tile_width ? rows - r : constant->packed_tile_width;
     if (!constant->packed_tile_last) {
       isa->linear->transpose(to + r * columns, (ptrdiff_t)columns, from, (ptrdiff_t)width, columns, width);
       continue;
@@ -164,7 +164,7 @@ static void pack_restore(const struct ci_isa *isa, const ci_constant *constant, 
 
 const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant) {
   const struct ci_packed key = {.layout = CI_PACK_PLAIN, .bytes = constant->bytes.length};
-  if (constant->packed_tile == 0) return constant->data;
+  if (constant->packed_tile_width == 0) return constant->data;
   struct ci_packed *head = atomic_load_explicit(&constant->packed, memory_order_acquire);
   const struct ci_packed *found = pack_find(head, NULL, &key);
   if (found != NULL) return pack_bytes(found);
@@ -176,7 +176,7 @@ const void *ci_pack_constant_plain(ci_model *model, ci_constant *constant) {
 
 const void *ci_k_packed_tiles(ci_kernel *k, int i, int64_t width, bool last) {
   const ci_constant *constant = pack_constant(k, i);
-  if (constant == NULL || constant->packed_tile != width || constant->packed_tile_last != last) return NULL;
+  if (constant == NULL || constant->packed_tile_width != width || constant->packed_tile_last != last) return NULL;
   const ci_value *value = k->in[i]; /* nodes may read the same bytes in several shapes */
   if (!ci_shape_same(constant->rank, constant->dims, value->rank, value->dims)) return NULL;
   k->reordered |= 1u << i;
@@ -188,7 +188,7 @@ static bool pack_fill(ci_model *model, const ci_constant *constant, struct ci_pa
                       ci_pack_fn fill, const void *argument) {
   ci_value plain = *value;
   void *copy = NULL;
-  if (constant->packed_tile > 0 && value->data == constant->data) {
+  if (constant->packed_tile_width > 0 && value->data == constant->data) {
     size_t taken;
     if (!pack_count(&model->packs.taken, value->bytes, model->limits.max_memory, &taken)) return false;
     copy = ci_alloc_uncleared(&model->allocator, value->bytes);
@@ -222,7 +222,7 @@ const void *ci_k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter
 
 static bool pack_tiles(ci_plan *plan, const ci_value *value) {
   const ci_constant *constant = value == NULL ? NULL : ci_plan_constant(plan, value);
-  return constant != NULL && constant->packed_tile > 0 && value->data == constant->data;
+  return constant != NULL && constant->packed_tile_width > 0 && value->data == constant->data;
 }
 
 /* The same value in row-major order, for kernels that do not read packed tiles. */

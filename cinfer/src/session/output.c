@@ -172,13 +172,13 @@ static void *output_copy_of(const ci_plan *plan, int32_t i) {
   return plan->session->arena + plan->buffers.at[plan->outputs[i].copy].offset;
 }
 
-static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size_t requested, ci_error *error) {
+static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size_t needed, ci_error *error) {
   const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
   return ci_fail(
       error, CI_INVALID_ARGUMENT,
       "output '%.200s' of signature '%.200s' needs %zu bytes, its buffer has %zu: give a larger one, or NULL to "
       "borrow the session's",
-      signature->outputs[i].key, signature->name, requested, bytes);
+      signature->outputs[i].key, signature->name, needed, bytes);
 }
 
 /* Strings of an output may be in the memory of an input, which need not outlive the run. */

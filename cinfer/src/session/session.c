@@ -233,10 +233,10 @@ static ci_status session_check_outputs(const ci_session *session, int signature,
                  (int)s->output_count, count);
 }
 
-static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t given, size_t requested, ci_error *error) {
+static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t given, size_t needed, ci_error *error) {
   const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu",
-                 s->inputs[i].key, s->name, given, requested);
+                 s->inputs[i].key, s->name, given, needed);
 }
 
 /* The run overwrites or frees the outputs that were borrowed from the last one. */

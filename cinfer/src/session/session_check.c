@@ -15,14 +15,14 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
     fits = binding->dims[d] < 0 || binding->dims[d] == input->dims[d];
   }
   if (fits) return CI_OK;
-  ci_value requested = {.dtype = binding->dtype, .rank = binding->rank};
+  ci_value type = {.dtype = binding->dtype, .rank = binding->rank};
   ci_value found = {.dtype = input->dtype, .rank = input->rank < 0 || input->rank > CI_MAX_RANK ? -1 : input->rank};
   char expected[200], given[200];
-  for (int32_t d = 0; d < binding->rank; d++) requested.dims[d] = binding->dims[d];
+  for (int32_t d = 0; d < binding->rank; d++) type.dims[d] = binding->dims[d];
   memcpy(found.dims, input->dims, sizeof found.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
                  signature->name, ci_value_describe(&found, given, sizeof given),
-                 ci_value_describe(&requested, expected, sizeof expected));
+                 ci_value_describe(&type, expected, sizeof expected));
 }
 
 ci_status ci_session_check_constant(struct ci_session *session, int32_t constant, ci_error *error) {

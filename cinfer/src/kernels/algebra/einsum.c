@@ -252,13 +252,13 @@ static void es_dense(const es_plan *p, es_tensor *t) {
 
 /* The stride of a list of labels as one axis; false where they are not one axis in this tensor. */
 static bool es_merged(const es_plan *p, const es_tensor *t, const es_list *list, ptrdiff_t *step) {
-  ptrdiff_t requested = 0;
+  ptrdiff_t expected = 0;
   *step = 1; /* of one index: any */
   for (int i = list->count - 1; i >= 0; i--) {
     const ptrdiff_t stride = es_stride(t, list->label[i]);
     if (i == list->count - 1) *step = stride;
-    else if (stride != requested) return false;
-    requested = stride * (ptrdiff_t)p->size[list->label[i]];
+    else if (stride != expected) return false;
+    expected = stride * (ptrdiff_t)p->size[list->label[i]];
   }
   return true;
 }

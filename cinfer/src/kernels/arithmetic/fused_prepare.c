@@ -95,30 +95,30 @@ typedef struct fused_source { /* the attributes */
 } fused_source;
 
 /* Of a fused MatMul or convolution, `nodes` has its name first. */
-static ci_status fused_read(ci_kernel *k, bool gemm, fused_source *str) {
-  CI_TRY(ci_k_attr_strings(k, "ops", &str->ops, &str->op_count));
-  CI_TRY(ci_k_attr_ints(k, "operands", &str->operands, &str->operand_count));
-  CI_TRY(ci_k_attr_floats(k, "literals", &str->literals, &str->literal_count));
-  CI_TRY(ci_k_attr_floats(k, "numbers", &str->numbers, &str->number_count));
-  CI_TRY(ci_k_attr_strings(k, "nodes", &str->nodes, &str->node_count));
-  if (str->op_count < 1 || str->op_count > FUSED_STEPS) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "ops has %d names, expected 1 to %d", str->op_count, FUSED_STEPS);
+static ci_status fused_read(ci_kernel *k, bool gemm, fused_source *source) {
+  CI_TRY(ci_k_attr_strings(k, "ops", &source->ops, &source->op_count));
+  CI_TRY(ci_k_attr_ints(k, "operands", &source->operands, &source->operand_count));
+  CI_TRY(ci_k_attr_floats(k, "literals", &source->literals, &source->literal_count));
+  CI_TRY(ci_k_attr_floats(k, "numbers", &source->numbers, &source->number_count));
+  CI_TRY(ci_k_attr_strings(k, "nodes", &source->nodes, &source->node_count));
+  if (source->op_count < 1 || source->op_count > FUSED_STEPS) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "ops has %d names, expected 1 to %d", source->op_count, FUSED_STEPS);
   }
-  if (str->literal_count > FUSED_STEPS * 2) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "literals has %d numbers, expected at most %d", str->literal_count,
+  if (source->literal_count > FUSED_STEPS * 2) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "literals has %d numbers, expected at most %d", source->literal_count,
                      FUSED_STEPS * 2);
   }
-  if (str->number_count > 0 && str->number_count != 2 * str->op_count) {
+  if (source->number_count > 0 && source->number_count != 2 * source->op_count) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "numbers has %d numbers, expected two for each of the %d steps",
-                     str->number_count, str->op_count);
+                     source->number_count, source->op_count);
   }
-  if (str->node_count <= 0) {
-    str->nodes = NULL;
-  } else if (str->node_count != str->op_count + gemm) {
+  if (source->node_count <= 0) {
+    source->nodes = NULL;
+  } else if (source->node_count != source->op_count + gemm) {
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "nodes has %d names, expected one for each of the %d steps%s",
-                     str->node_count, str->op_count, gemm ? " and one for the linear operator" : "");
+                     source->node_count, source->op_count, gemm ? " and one for the linear operator" : "");
   } else {
-    str->nodes += gemm;
+    source->nodes += gemm;
   }
   return CI_OK;
 }
@@ -146,14 +146,14 @@ static ci_status fused_all_read(ci_kernel *k, const ci_fused *f, int steps, cons
   return CI_OK;
 }
 
-static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_source *str, fused_values *v) {
+static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_source *source, fused_values *v) {
   int next = 0;
-  for (int s = 0; s < str->op_count; s++) {
-    v->op[s] = fused_find(str->ops[s]);
+  for (int s = 0; s < source->op_count; s++) {
+    v->op[s] = fused_find(source->ops[s]);
     v->last[s] = s;
     if (v->op[s] == NULL) {
       return ci_k_fail(k, CI_UNIMPLEMENTED, "step %d is '%.*s', which a program cannot have", s,
-                       (int)(str->ops[s].length < 40 ? str->ops[s].length : 40), str->ops[s].data);
+                       (int)(source->ops[s].length < 40 ? source->ops[s].length : 40), source->ops[s].data);
     }
     const int arity = fused_is_binary(v->op[s]) ? 2 : 1;
     for (int i = 0; i < 2; i++) {
@@ -161,11 +161,12 @@ static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_sou
         v->from[s][i] = v->from[s][0];
         continue;
       }
-      if (next >= str->operand_count) {
-        return ci_k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, step %d needs more", str->operand_count, s);
+      if (next >= source->operand_count) {
+        return ci_k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, step %d needs more", source->operand_count,
+                         s);
       }
-      const int64_t operand = str->operands[next++];
-      const int64_t literals = str->literal_count > 0 ? str->literal_count : 0;
+      const int64_t operand = source->operands[next++];
+      const int64_t literals = source->literal_count > 0 ? source->literal_count : 0;
       if (operand < -literals || operand >= f->inputs + s) {
         return ci_k_fail(k, CI_INVALID_ARGUMENT,
                          "operand %lld of step %d: there are %d inputs, %d results before it and %lld literals",
@@ -175,8 +176,8 @@ static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_sou
       if (operand >= f->inputs) v->last[operand - f->inputs] = s;
     }
   }
-  if (next == str->operand_count) return fused_all_read(k, f, str->op_count, v);
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, the steps need %d", str->operand_count, next);
+  if (next == source->operand_count) return fused_all_read(k, f, source->op_count, v);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, the steps need %d", source->operand_count, next);
 }
 
 static bool fused_is_still(const ci_fused *f, const fused_values *v, int operand) {
@@ -231,9 +232,9 @@ static void fused_take_doubles(const struct ci_isa_math *math, const fused_op *o
 #endif
 }
 
-static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_source *str, fused_values *v) {
-  f->steps = str->op_count;
-  f->literals = str->literals;
+static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_source *source, fused_values *v) {
+  f->steps = source->op_count;
+  f->literals = source->literals;
   v->input_last = fused_last_read(f, v);
   for (int s = 0; s < f->steps; s++) {
     const fused_op *op = v->op[s];
@@ -244,7 +245,7 @@ static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_source *str,
     if (v->at[s] < 0) {
       return ci_k_fail(k, CI_UNIMPLEMENTED, "step %d needs more than %d results at the same time", s, FUSED_REGISTERS);
     }
-    const float *numbers = str->number_count > 0 ? str->numbers + 2 * s : NULL;
+    const float *numbers = source->number_count > 0 ? source->numbers + 2 * s : NULL;
     fused_step *step = &f->step[s];
     *step = (fused_step){.kind = (uint8_t)op->kind,
                          .still = v->still[s],
@@ -292,22 +293,22 @@ static bool fused_may_repeat(const ci_fused *f) {
 }
 
 /* The shapes of the steps, one by one, so that an error names the node that the step came from. */
-static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_source *str, const fused_values *v,
+static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_source *source, const fused_values *v,
                               ci_value *result) {
   ci_value made[FUSED_STEPS], one = {.dtype = CI_FLOAT, .count = 1};
-  for (int s = 0; s < str->op_count; s++) {
+  for (int s = 0; s < source->op_count; s++) {
     const ci_value *in[2];
     for (int i = 0; i < 2; i++) {
       const int p = v->from[s][i];
       in[i] = p < 0 ? &one : p < f->inputs ? f->in[p] : &made[p - f->inputs];
     }
     made[s] = one;
-    const ci_span name = str->nodes != NULL ? str->nodes[s] : (ci_span){NULL, 0};
+    const ci_span name = source->nodes != NULL ? source->nodes[s] : (ci_span){NULL, 0};
     int rank; /* int32_t is another type than int on some machines */
-    CI_TRY(ci_k_broadcast_of(k, str->ops[s], name, in, 2, &rank, made[s].dims));
+    CI_TRY(ci_k_broadcast_of(k, source->ops[s], name, in, 2, &rank, made[s].dims));
     made[s].rank = rank;
   }
-  *result = made[str->op_count - 1];
+  *result = made[source->op_count - 1];
   return CI_OK;
 }
 
@@ -324,27 +325,27 @@ static ci_status fused_inputs(ci_kernel *k, ci_fused *f, int first) {
 }
 
 /* Fills f, which has its inputs and, of a fused MatMul or convolution, the output. */
-static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_source *str) {
+static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_source *source) {
   fused_values values;
   ci_value result;
-  CI_TRY(fused_operands(k, f, str, &values));
-  CI_TRY(fused_shapes(k, f, str, &values, &result));
+  CI_TRY(fused_operands(k, f, source, &values));
+  CI_TRY(fused_shapes(k, f, source, &values, &result));
   if (!f->gemm) {
     CI_TRY(ci_k_out(k, 0, CI_FLOAT, result.rank, result.dims));
   } else if (!ci_shape_same(result.rank, result.dims, k->out[0]->rank, k->out[0]->dims)) {
-    char found[160], requested[160];
+    char found[160], expected[160];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "the program makes %s of the operator's result %s; it must keep the shape",
                      ci_value_describe(&result, found, sizeof found),
-                     ci_value_describe(k->out[0], requested, sizeof requested));
+                     ci_value_describe(k->out[0], expected, sizeof expected));
   }
   ci_broadcast_plan(&f->walk, k->out[0], f->in, f->inputs);
-  return fused_steps(k, f, str, &values);
+  return fused_steps(k, f, source, &values);
 }
 
 ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program) {
-  fused_source str;
-  CI_TRY(fused_read(k, true, &str));
-  ci_fused *f = ci_k_private_more(k, sizeof *f + (size_t)str.op_count * sizeof f->step[0]);
+  fused_source source;
+  CI_TRY(fused_read(k, true, &source));
+  ci_fused *f = ci_k_private_more(k, sizeof *f + (size_t)source.op_count * sizeof f->step[0]);
   if (f == NULL) return ci_k_no_memory(k);
   f->gemm = true;
   f->width = width;
@@ -355,7 +356,7 @@ ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const c
   f->in[f->inputs++] = k->out[0];
   CI_TRY(fused_inputs(k, f, first_extra));
   *program = f;
-  CI_TRY(fused_program(k, f, &str));
+  CI_TRY(fused_program(k, f, &source));
   f->by_tiles = fused_as_matrices(f);
   f->repeats = fused_may_repeat(f);
   return CI_OK;
@@ -398,12 +399,12 @@ bool ci_fused_prepare_clamp(const ci_kernel *k, const ci_fused *f, ci_clamp *cla
 /* ---- FusedElementwise ---- */
 
 ci_status ci_prepare_fused_elementwise(ci_kernel *k) {
-  fused_source str;
-  CI_TRY(fused_read(k, false, &str));
-  ci_fused *f = ci_k_private(k, sizeof *f + (size_t)str.op_count * sizeof f->step[0]);
+  fused_source source;
+  CI_TRY(fused_read(k, false, &source));
+  ci_fused *f = ci_k_private(k, sizeof *f + (size_t)source.op_count * sizeof f->step[0]);
   if (f == NULL) return ci_k_no_memory(k);
   CI_TRY(fused_inputs(k, f, 0));
-  CI_TRY(fused_program(k, f, &str));
+  CI_TRY(fused_program(k, f, &source));
   const size_t threads = (size_t)k->threads;
   k->scratch_bytes = threads * (size_t)f->registers * FUSED_BLOCK * sizeof(float);
   for (int i = 0; i < k->n_in; i++) {

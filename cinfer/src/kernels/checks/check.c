@@ -6,15 +6,15 @@
 
 /* ---- text ---- */
 
-enum { CHECK_STRING = 560 }; /* bytes of the text in an error */
+enum { CHECK_MESSAGE_BYTES = 560 }; /* bytes of the text in an error */
 
-typedef struct check_string {
+typedef struct check_message {
   const struct ci_isa *isa;
-  char str[CHECK_STRING];
+  char str[CHECK_MESSAGE_BYTES];
   size_t used;
-} check_string;
+} check_message;
 
-static void check_add(check_string *t, const char *str, size_t length) {
+static void check_add(check_message *t, const char *str, size_t length) {
   size_t remaining = sizeof t->str - 1 - t->used;
   if (length > remaining) length = remaining;
   if (length > 0) memcpy(t->str + t->used, str, length);
@@ -22,10 +22,10 @@ static void check_add(check_string *t, const char *str, size_t length) {
   t->str[t->used] = '\0';
 }
 
-static void check_word(check_string *t, const char *word) { check_add(t, word, strlen(word)); }
+static void check_word(check_message *t, const char *word) { check_add(t, word, strlen(word)); }
 
 /* As few digits as give the number back, of two choices. */
-static void check_float(check_string *t, double value, bool wide) {
+static void check_float(check_message *t, double value, bool wide) {
   char str[40];
   if (value != value) {
     check_word(t, "nan");
@@ -38,7 +38,7 @@ static void check_float(check_string *t, double value, bool wide) {
 }
 
 /* One element, at any alignment. */
-static void check_element(check_string *t, const ci_value *v, int64_t i) {
+static void check_element(check_message *t, const ci_value *v, int64_t i) {
   char str[32];
   uint64_t bits[2] = {0};
   double parts[2];
@@ -77,7 +77,7 @@ static void check_element(check_string *t, const ci_value *v, int64_t i) {
 }
 
 /* "1 2 3..." for a vector, "[1 2][3 4]" for a matrix, at most `most` elements (negative: all). */
-static void check_value(check_string *t, const ci_value *v, int64_t most) {
+static void check_value(check_message *t, const ci_value *v, int64_t most) {
   const int64_t limit = most < 0 || most > v->count ? v->count : most;
   for (int64_t i = 0; i < limit && t->used + 1 < sizeof t->str; i++) {
     int64_t below = 1; /* brackets open and close where an outer index begins and ends */
@@ -112,13 +112,13 @@ ci_status ci_run_assert(ci_kernel *k) {
   int64_t most;
   if (*(const uint8_t *)k->in[0]->data != 0) return CI_OK;
   CI_TRY(ci_k_attr_i(k, "summarize", 3, &most));
-  check_string reported = {.isa = k->isa};
+  check_message message = {.isa = k->isa};
   for (int i = 1; i < k->n_in; i++) {
-    check_word(&reported, i > 1 ? " [" : "[");
-    check_value(&reported, k->in[i], most);
-    check_word(&reported, "]");
+    check_word(&message, i > 1 ? " [" : "[");
+    check_value(&message, k->in[i], most);
+    check_word(&message, "]");
   }
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "assertion failed: %s", reported.str);
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "assertion failed: %s", message.str);
 }
 
 /* ---- CheckNumerics ---- */

@@ -3,12 +3,12 @@
 
 #include "../arithmetic/integers.h"
 
-typedef struct sparse_string { /* a list "[1,2]" that is cut at the end of the buffer */
+typedef struct sparse_list_string { /* a list "[1,2]" that is cut at the end of the buffer */
   char str[160];
   size_t used;
-} sparse_string;
+} sparse_list_string;
 
-static const char *sparse_list(sparse_string *t, const int64_t *values, int64_t count) {
+static const char *sparse_list(sparse_list_string *t, const int64_t *values, int64_t count) {
   t->used = 0;
   t->str[0] = '\0';
   for (int64_t i = 0; i < count && t->used < sizeof t->str; i++) {
@@ -21,7 +21,7 @@ static const char *sparse_list(sparse_string *t, const int64_t *values, int64_t 
 }
 
 static ci_status sparse_bad(ci_kernel *k, int64_t row, const int64_t *at, int64_t rank, const char *what) {
-  sparse_string str;
+  sparse_list_string str;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "indices[%lld] = [%s] %s", (long long)row, sparse_list(&str, at, rank),
                    what);
 }
@@ -60,7 +60,7 @@ static int sparse_order(const int64_t *at, int64_t rank) {
 
 /* The number of elements must fit an int64, since later operators number them. */
 static ci_status sparse_countable(ci_kernel *k, const int64_t *shape, int64_t rank) {
-  sparse_string sizes;
+  sparse_list_string sizes;
   int64_t positions = 1;
   for (int64_t i = 0; i < rank && positions > 0; i++) {
     if (shape[i] > 0 && positions > INT64_MAX / shape[i]) {
@@ -81,7 +81,7 @@ ci_status ci_run_check_sparse_indices(ci_kernel *k) {
   for (int64_t row = 0; row < k->in[0]->dims[0]; row++, at += rank) {
     for (int64_t i = 0; i < rank; i++) {
       if (at[i] < 0 || at[i] >= shape[i]) {
-        sparse_string sizes;
+        sparse_list_string sizes;
         char what[224];
         snprintf(what, sizeof what, "is out of bounds: need 0 <= index < [%s]", sparse_list(&sizes, shape, rank));
         return sparse_bad(k, row, at, rank, what);
@@ -113,7 +113,7 @@ ci_status ci_prepare_check_equal(ci_kernel *k) {
 ci_status ci_run_check_equal(ci_kernel *k) {
   const ci_value *x = k->in[0], *y = k->in[1];
   const ci_span *message = k->private_memory;
-  sparse_string left, right;
+  sparse_list_string left, right;
   bool same = x->count == y->count;
   for (int64_t i = 0; same && i < x->count; i++) same = ((const int64_t *)x->data)[i] == ((const int64_t *)y->data)[i];
   if (same) return CI_OK;

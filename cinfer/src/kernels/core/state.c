@@ -128,10 +128,10 @@ ci_status ci_prepare_ensure_shape(ci_kernel *k) {
   if (!fits) {
     ci_value expected = {.dtype = x->dtype, .rank = rank < CI_MAX_RANK ? rank : CI_MAX_RANK};
     for (int i = 0; i < expected.rank; i++) expected.dims[i] = dims[i];
-    char found[256], requested[256];
+    char found[256], described[256];
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "Shape of tensor %s is not compatible with expected shape %s.",
                      strchr(ci_value_describe(x, found, sizeof found), '['),
-                     strchr(ci_value_describe(&expected, requested, sizeof requested), '['));
+                     strchr(ci_value_describe(&expected, described, sizeof described), '['));
   }
   return ci_prepare_identity(k);
 }

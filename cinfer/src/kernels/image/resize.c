@@ -229,9 +229,10 @@ static void resize_table(const resize_plan *p, const resize_axis *a, int64_t i) 
 }
 
 static bool resize_table_bytes(const resize_axis *a, size_t *bytes) {
-  size_t plan_values, more;
-  return ci_mul_size((uint64_t)a->out, (uint64_t)a->taps, &plan_values) && ci_mul_size(plan_values, 16, &plan_values) &&
-         ci_add_size(plan_values, ci_round_up((size_t)a->out, 8), &more) && ci_add_size(*bytes, more, bytes) &&
+  size_t weight_count, more;
+  return ci_mul_size((uint64_t)a->out, (uint64_t)a->taps, &weight_count) &&
+         ci_mul_size(weight_count, 16, &weight_count) &&
+         ci_add_size(weight_count, ci_round_up((size_t)a->out, 8), &more) && ci_add_size(*bytes, more, bytes) &&
          *bytes < PTRDIFF_MAX / 4;
 }
 
@@ -269,11 +270,11 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head) {
   char *memory = (char *)(p + 1);
   for (int i = 0; i < p->rank; i++) {
     resize_axis *a = &p->axis[i];
-    const int64_t plan_values = a->taps * a->out;
+    const int64_t weight_count = a->taps * a->out;
     a->index = (int64_t *)(void *)memory;
-    a->weights = (double *)(void *)(memory + plan_values * 8);
-    a->outside = (bool *)(void *)(memory + plan_values * 16);
-    memory += (size_t)plan_values * 16 + (a->taps > 0 ? ci_round_up((size_t)a->out, 8) : 0);
+    a->weights = (double *)(void *)(memory + weight_count * 8);
+    a->outside = (bool *)(void *)(memory + weight_count * 16);
+    memory += (size_t)weight_count * 16 + (a->taps > 0 ? ci_round_up((size_t)a->out, 8) : 0);
     for (int64_t o = 0; o < a->out && a->taps > 0; o++) {
       resize_table(p, a, o);
       p->any_outside |= a->outside[o];

@@ -85,17 +85,18 @@ enum { GEMM_FILL_COLUMNS = 128 };
 enum { GEMM_BUFFER_ROWS = 256, GEMM_BUFFER_COLUMNS = 256, GEMM_BUFFER_STRIDE = 512 }; /* from which it pays */
 
 size_t ci_matmul_packed_tile_bytes(const ci_matmul *p, const struct ci_isa *isa) {
-  const int64_t packed_tile = isa->linear->packed_tile, more = p->n % packed_tile;
-  size_t bytes = (size_t)(p->n - more + (more > 0 ? ci_packed_tile_row(more, packed_tile) : 0)) * sizeof(float);
+  const int64_t packed_tile_width = isa->linear->packed_tile_width, more = p->n % packed_tile_width;
+  size_t bytes = (size_t)(p->n - more + (more > 0 ? ci_packed_tile_row(more, packed_tile_width) : 0)) * sizeof(float);
   if (p->dtype != CI_FLOAT || p->dots || !ci_mul_size(bytes, (uint64_t)p->k, &bytes)) return 0;
   return bytes;
 }
 
 ci_operand ci_matmul_pack_tiles(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy) {
-  const int64_t packed_tile = isa->linear->packed_tile;
+  const int64_t packed_tile_width = isa->linear->packed_tile_width;
   float *to = copy;
-  for (int64_t n = 0; n < p->n; n += packed_tile, to += packed_tile * p->k) {
-    const int64_t columns = gemm_at_most(packed_tile, p->n - n), row = ci_packed_tile_row(columns, packed_tile);
+  for (int64_t n = 0; n < p->n; n += packed_tile_width, to += packed_tile_width * p->k) {
+    const int64_t columns = gemm_at_most(packed_tile_width, p->n - n),
+                  row = ci_packed_tile_row(columns, packed_tile_width);
     const float *from = (const float *)b.data + n * b.col;
     if (columns < row) memset(to, 0, (size_t)(row * p->k) * sizeof *to);
     if (b.col == 1) {
@@ -104,7 +105,7 @@ ci_operand ci_matmul_pack_tiles(const ci_matmul *p, const struct ci_isa *isa, ci
       isa->linear->transpose(to, (ptrdiff_t)row, from, b.col, columns, p->k);
     }
   }
-  return (ci_operand){copy, (ptrdiff_t)packed_tile, 1};
+  return (ci_operand){copy, (ptrdiff_t)packed_tile_width, 1};
 }
 
 size_t ci_matmul_buffer_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col) {
@@ -122,7 +123,7 @@ typedef struct gemm_constant {
 /* Columns of a transposed matrix are contiguous: some packed tiles at a time, so that the two copies are never
  * complete in memory. */
 static void gemm_fill_transposed(const gemm_constant *c, const float *from, float *to) {
-  const int64_t step = (int64_t)ci_round_up(GEMM_FILL_COLUMNS, (size_t)c->k->isa->linear->packed_tile);
+  const int64_t step = (int64_t)ci_round_up(GEMM_FILL_COLUMNS, (size_t)c->k->isa->linear->packed_tile_width);
   ci_matmul part = *c->p;
   for (int64_t n = 0; n < c->p->n; n += step, to += step * part.k) {
     part.n = gemm_at_most(step, c->p->n - n);
@@ -142,11 +143,11 @@ static void gemm_fill(void *to, const ci_value *value, const void *argument) {
 
 /* The constant as the file has it, if its order is that of ci_matmul_pack_tiles. */
 static const void *gemm_in_file(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
-  const int64_t packed_tile = k->isa->linear->packed_tile, more = p->n % packed_tile;
+  const int64_t packed_tile_width = k->isa->linear->packed_tile_width, more = p->n % packed_tile_width;
   if (p->dots || p->dtype != CI_FLOAT || k->in[i]->rank != 2 ||
-      (more > 0 && ci_packed_tile_row(more, packed_tile) != more))
+      (more > 0 && ci_packed_tile_row(more, packed_tile_width) != more))
     return NULL;
-  return ci_k_packed_tiles(k, i, packed_tile, b.col == 1);
+  return ci_k_packed_tiles(k, i, packed_tile_width, b.col == 1);
 }
 
 /* A constant may be read as matrices of several shapes, transposed or not: K and the transposition distinguish them. */
@@ -235,7 +236,7 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .b = part->b.data,
                         .b_k = part->b.row,
                         .b_col = part->b.col,
-                        .b_packed_tile = part->packed_tiles ? (ptrdiff_t)(isa->linear->packed_tile * p->k) : 0,
+                        .b_packed_tile = part->packed_tiles ? (ptrdiff_t)(isa->linear->packed_tile_width * p->k) : 0,
                         .c = part->c,
                         .c_row = part->c_row,
                         .m = part->m,

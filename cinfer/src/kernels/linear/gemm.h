@@ -29,9 +29,9 @@ CI_LOCAL size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t
 CI_LOCAL ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy);
 CI_LOCAL ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
 
-/* b as the column form reads it fastest: packed tiles of isa->linear->packed_tile columns, one after the other, of
- * which the last may hold fewer, in rows of ci_packed_tile_row; b.row or b.col is 1. 0 bytes: this multiplication has
- * no such order. */
+/* b as the column form reads it fastest: packed tiles of isa->linear->packed_tile_width columns, one after the other,
+ * of which the last may hold fewer, in rows of ci_packed_tile_row; b.row or b.col is 1. 0 bytes: this multiplication
+ * has no such order. */
 CI_LOCAL size_t ci_matmul_packed_tile_bytes(const ci_matmul *p, const struct ci_isa *isa);
 CI_LOCAL ci_operand ci_matmul_pack_tiles(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
 /* In prepare: the matrix b of input i without its data, in memory of the model: in packed tiles, or for the dot form.

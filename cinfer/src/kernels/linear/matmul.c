@@ -336,7 +336,7 @@ static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth
                               .k = depth};
   if (p->b_packed != NULL && rule->dots) p->whole.b = (ci_operand){NULL, 1, (ptrdiff_t)depth};
   else if (p->b_packed != NULL)
-    p->whole.b = (ci_operand){NULL, p->b_packed_tiles ? k->isa->linear->packed_tile : (ptrdiff_t)n, 1};
+    p->whole.b = (ci_operand){NULL, p->b_packed_tiles ? k->isa->linear->packed_tile_width : (ptrdiff_t)n, 1};
   matmul_plan_rows(k, p);
 }
 

@@ -44,13 +44,13 @@ static bool index_after(const struct index_keys *keys, int64_t a, int64_t b) {
 }
 
 static void index_sink(const struct index_keys *keys, int64_t *heap, int64_t size, int64_t at) {
-  const int64_t position = heap[at];
+  const int64_t entry = heap[at];
   for (int64_t child; (child = 2 * at + 1) < size; at = child) {
     if (child + 1 < size && index_after(keys, heap[child + 1], heap[child])) child++;
-    if (!index_after(keys, heap[child], position)) break;
+    if (!index_after(keys, heap[child], entry)) break;
     heap[at] = heap[child];
   }
-  heap[at] = position;
+  heap[at] = entry;
 }
 
 static void index_fill(void *to, const ci_value *value, const void *argument) {

@@ -390,17 +390,17 @@ static void norm_batch_part(void *argument, int64_t begin, int64_t end, int thre
   for (int64_t i = begin; i < end; i++) {
     for (int64_t at = 0; at < size; at += NORM_CHUNK) {
       const int64_t n = size - at < NORM_CHUNK ? size - at : NORM_CHUNK;
-      const size_t position = (size_t)(i * size + at) * p->item;
+      const size_t offset = (size_t)(i * size + at) * p->item;
       const size_t channel = (size_t)(planes ? i % p->rows : at) * p->item;
-      char *y = (char *)k->out[0]->data + position;
+      char *y = (char *)k->out[0]->data + offset;
       if (p->dtype == CI_FLOAT) {
         const size_t at_channel = channel / sizeof(float);
-        k->isa->math->batch((float *)(void *)y, (const float *)k->in[0]->data + position / sizeof(float),
+        k->isa->math->batch((float *)(void *)y, (const float *)k->in[0]->data + offset / sizeof(float),
                             (const float *)k->in[3]->data + at_channel, (const float *)k->scratch + at_channel,
                             (const float *)k->in[2]->data + at_channel, n, planes);
         continue;
       }
-      ci_vector_binary(k, p->dtype, CI_MATH_sub, y, (const char *)k->in[0]->data + position,
+      ci_vector_binary(k, p->dtype, CI_MATH_sub, y, (const char *)k->in[0]->data + offset,
                        (const char *)k->in[3]->data + channel, n, scalar);
       ci_vector_binary(k, p->dtype, CI_MATH_mul, y, y, (const char *)k->scratch + channel, n, scalar);
       ci_vector_binary(k, p->dtype, CI_MATH_add, y, y, (const char *)k->in[2]->data + channel, n, scalar);

@@ -15,9 +15,9 @@ enum { MATMUL_FAR = 1 << 18, MATMUL_GROUP = 4 };
 
 static int64_t bytes_matmul_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-static bool bytes_matmul_take(size_t *total, size_t *position, int64_t rows, int64_t row, size_t item) {
+static bool bytes_matmul_take(size_t *total, size_t *offset, int64_t rows, int64_t row, size_t item) {
   size_t bytes;
-  *position = *total;
+  *offset = *total;
   return ci_mul_size((uint64_t)rows, (uint64_t)row, &bytes) && ci_mul_size(bytes, item, &bytes) &&
          bytes <= PTRDIFF_MAX / 8 && ci_add_size(*total, ci_round_up(bytes, 64), total);
 }
@@ -28,11 +28,11 @@ CI_FAST static void bytes_matmul_add(uint32_t *sums, const uint8_t *b, int64_t n
 
 /* b in packed tiles of CI_BYTES_COLS columns, followed by the sums of its columns. */
 static void bytes_matmul_columns(uint8_t *y, const uint8_t *b, const ci_bytes_matmul *p, uint8_t flip) {
-  const int64_t packed_tile = p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH;
+  const int64_t packed_tile_step = p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH;
   uint32_t *sums = (uint32_t *)(void *)(y + p->c_row * p->steps * CI_BYTES_DEPTH);
   memset(sums, 0, (size_t)p->c_row * sizeof *sums);
   for (int64_t i = 0; i < p->depth; i++) bytes_matmul_add(sums, b + i * p->n, p->n, flip);
-  for (int64_t n = 0; n < p->n; n += CI_BYTES_COLS, y += packed_tile) {
+  for (int64_t n = 0; n < p->n; n += CI_BYTES_COLS, y += packed_tile_step) {
     const int64_t some = p->n - n < CI_BYTES_COLS ? p->n - n : CI_BYTES_COLS;
     uint8_t *to = y;
     for (int64_t s = 0; s < p->steps; s++, to += CI_BYTES_COLS * CI_BYTES_DEPTH) {
@@ -133,7 +133,7 @@ static void bytes_matmul_gemm(const bytes_matmul_job *job, const int8_t *w, int6
                               const int32_t *start, const int32_t *add) {
   const ci_bytes_matmul *p = job->p;
   const ci_bytes_tile tile = {.x = job->columns,
-                              .packed_tile = (ptrdiff_t)(p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH),
+                              .packed_tile_step = (ptrdiff_t)(p->steps * CI_BYTES_COLS * CI_BYTES_DEPTH),
                               .step = p->step,
                               .w = w,
                               .c = c,

@@ -121,7 +121,7 @@ static uint64_t random_key(const ci_value *seed) {
   return random_mixed(random_wide(word), random_wide(word + 2));
 }
 
-/* The upper 64 bits of the multiplication of two 64-bit numbers. */
+/* The upper 64 bits of the result of multiplying two 64-bit numbers. */
 static uint64_t random_mul_high(uint64_t a, uint64_t b) {
   const uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), cross = (middle & 0xffffffff) + a0 * b1;

@@ -30,7 +30,7 @@ typedef enum rec_name {
 } rec_name;
 
 typedef struct rec_activation {
-  const char *str;
+  const char *word;
   rec_name name;
   int numbers; /* how many of alpha and beta it has */
   double alpha, beta;
@@ -348,19 +348,19 @@ static void rec_alone(const rec_job *j) {
   void (*const step)(const ci_recurrent *) = p->gates == REC_LSTM ? math->lstm_step : math->gru_step;
   const int64_t length = rec_length(j, 0);
   float *const h = (void *)rec_at(j, p->h, 0, 0), *other = (void *)rec_at(j, p->aside, 0, 0), *now = h;
-  ci_recurrent plan_value = {.r = j->r[0].data,
-                             .c = (void *)rec_at(j, p->c, 0, 0),
-                             .bias = (const void *)rec_at(j, p->bias, p->gates, p->hidden),
-                             .n = p->hidden,
-                             .block = p->r[0].rule.block};
+  ci_recurrent recurrent_cell = {.r = j->r[0].data,
+                                 .c = (void *)rec_at(j, p->c, 0, 0),
+                                 .bias = (const void *)rec_at(j, p->bias, p->gates, p->hidden),
+                                 .n = p->hidden,
+                                 .block = p->r[0].rule.block};
   for (int64_t s = 0; s < p->steps; s++) {
     const int64_t t = j->backward && s < length ? length - 1 - s : s;
     if (s < length) {
-      plan_value.x = (const void *)rec_input_sums(j, 0, t);
-      plan_value.h = now;
-      plan_value.to = now = now == h ? other : h;
-      plan_value.forth = !plan_value.forth;
-      step(&plan_value);
+      recurrent_cell.x = (const void *)rec_input_sums(j, 0, t);
+      recurrent_cell.h = now;
+      recurrent_cell.to = now = now == h ? other : h;
+      recurrent_cell.forth = !recurrent_cell.forth;
+      step(&recurrent_cell);
     }
     rec_give(j, 0, t, now, s >= length);
   }
@@ -480,7 +480,7 @@ static ci_operand rec_operand(const rec_job *j, const rec_matrix *m, int input) 
   if (m->packed != NULL) {
     const void *data = (const char *)m->packed + (size_t)j->d * m->bytes;
     if (m->rule.dots) return (ci_operand){data, 1, (ptrdiff_t)m->rule.k};
-    return (ci_operand){data, m->packed_tiles ? k->isa->linear->packed_tile : (ptrdiff_t)m->rule.n, 1};
+    return (ci_operand){data, m->packed_tiles ? k->isa->linear->packed_tile_width : (ptrdiff_t)m->rule.n, 1};
   }
   return m->bytes == 0 ? from : rec_ordered(m, k->isa, from, (char *)k->scratch + m->copy);
 }
@@ -535,28 +535,28 @@ static bool rec_same_word(ci_span span, const char *lower) {
   return true;
 }
 
-static ci_status rec_find_activation(ci_kernel *k, ci_span str, rec_activation *found) {
+static ci_status rec_find_activation(ci_kernel *k, ci_span given, rec_activation *found) {
   for (int i = 0; i < REC_NAMES; i++) {
-    if (!rec_same_word(str, rec_activations[i].str)) continue;
+    if (!rec_same_word(given, rec_activations[i].word)) continue;
     *found = rec_activations[i];
     return CI_OK;
   }
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations names no activation of ONNX: '%.*s'",
-                   (int)(str.length < 40 ? str.length : 40), str.data == NULL ? "" : str.data);
+                   (int)(given.length < 40 ? given.length : 40), given.data == NULL ? "" : given.data);
 }
 
 static ci_status rec_read_activations(ci_kernel *k, rec *p) {
   const ci_span *names;
   const float *alpha, *beta;
   int count, alphas, betas, next_alpha = 0, next_beta = 0;
-  const int requested = p->directions * p->per_direction;
+  const int expected = p->directions * p->per_direction;
   CI_TRY(ci_k_attr_strings(k, "activations", &names, &count));
   CI_TRY(ci_k_attr_floats(k, "activation_alpha", &alpha, &alphas));
   CI_TRY(ci_k_attr_floats(k, "activation_beta", &beta, &betas));
-  if (count >= 0 && count != requested) {
-    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations has %d names, expected %d", count, requested);
+  if (count >= 0 && count != expected) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "attribute activations has %d names, expected %d", count, expected);
   }
-  for (int i = 0; i < requested; i++) {
+  for (int i = 0; i < expected; i++) {
     const bool sigmoid = p->gates != REC_RNN && i % p->per_direction == 0;
     p->f[i] = rec_activations[sigmoid ? REC_SIGMOID : REC_TANH];
     if (count >= 0) CI_TRY(rec_find_activation(k, names[i], &p->f[i]));

@@ -134,20 +134,20 @@ static const arg_fn arg_table[CI_SLOTS][ARG_KINDS] = {ARG_ENTRY(float, f32, CI_F
 /* ---- complete rows: the best number, then its index ---- */
 
 enum { ARG_LOOK = 64 }; /* elements that are compared before the index is looked for among them */
-#define ARG_FIND(name, T, is)                                                                           \
-  CI_FAST static int64_t arg_find_##name(const void *in, const void *requested, int64_t n, bool last) { \
-    const T *x = in;                                                                                    \
-    const T best = *(const T *)requested;                                                               \
-    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                               \
-    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                                \
-      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                    \
-      int any = 0;                                                                                      \
-      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                       \
-      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {        \
-        if (is(x[i], best)) return i;                                                                   \
-      }                                                                                                 \
-    }                                                                                                   \
-    return 0;                                                                                           \
+#define ARG_FIND(name, T, is)                                                                         \
+  CI_FAST static int64_t arg_find_##name(const void *in, const void *extreme, int64_t n, bool last) { \
+    const T *x = in;                                                                                  \
+    const T best = *(const T *)extreme;                                                               \
+    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                             \
+    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                              \
+      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                  \
+      int any = 0;                                                                                    \
+      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                     \
+      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {      \
+        if (is(x[i], best)) return i;                                                                 \
+      }                                                                                               \
+    }                                                                                                 \
+    return 0;                                                                                         \
   }
 #define ARG_SAME(a, b) ((a) == (b))
 #define ARG_IS_NAN(a, b) ((void)(b), (a) != (a))

@@ -6,7 +6,7 @@
 
 enum {
   CI_REDUCE_PIECE = 4096,       /* of a row longer than */
-  CI_REDUCE_LONGEST = 1 << 16,  /* this, for sums and multiplication */
+  CI_REDUCE_LONGEST = 1 << 16,  /* this, for sums and product reductions */
   CI_REDUCE_MANY_LANES = 256    /* 64 lanes instead of 16 from here on */
 };
 

@@ -28,15 +28,14 @@ static int64_t array_part_clamp(int64_t size, int64_t *start, int64_t end, int64
   return *start > end ? (*start - end - 1) / -step + 1 : 0;
 }
 
-static ci_status array_part_list(ci_kernel *k, int input, const char *name, int requested, int64_t *values,
-                                 int *count) {
+static ci_status array_part_list(ci_kernel *k, int input, const char *name, int expected, int64_t *values, int *count) {
   if (k->n_in <= input || k->in[input] == NULL) {
     *count = -1;
     return CI_OK;
   }
   CI_TRY(ci_k_known_ints(k, input, values, CI_MAX_RANK, count));
-  if (requested < 0 || *count == requested) return CI_OK;
-  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, starts has %d", name, *count, requested);
+  if (expected < 0 || *count == expected) return CI_OK;
+  return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s has %d numbers, starts has %d", name, *count, expected);
 }
 
 ci_status ci_prepare_slice(ci_kernel *k) {
@@ -255,9 +254,9 @@ static void array_part_mapped(void *argument, int64_t begin, int64_t end, int th
     for (int i = 0; i < inner; i++) from += p->source[i][at[i]];
     for (int64_t i = 0; i < width;) {
       const int64_t n = i == p->first ? p->run : 1;
-      const char *position = from + p->source[inner][i];
-      if (n == 1) ci_copy_bytes(to, position, item);
-      else k->isa->move->runs(to, 0, position, 0, 1, (size_t)n * item);
+      const char *start = from + p->source[inner][i];
+      if (n == 1) ci_copy_bytes(to, start, item);
+      else k->isa->move->runs(to, 0, start, 0, 1, (size_t)n * item);
       to += (size_t)n * item;
       i += n;
     }

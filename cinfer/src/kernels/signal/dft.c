@@ -6,7 +6,7 @@ typedef struct dft_plan { /* the tables of `fft` follow it */
   ci_fft fft;
   size_t buffer;
   int64_t lanes, inner;   /* lane l begins at (l / inner) * outer + l % inner, its numbers are inner apart */
-  int64_t given, requested;  /* numbers of a lane of the input and of the output */
+  int64_t given, made;  /* numbers of a lane of the input and of the output */
   int64_t frames, step;   /* STFT: of a signal; 1, 0 otherwise */
   int parts, result;      /* 1: real, 2: complex */
   bool inverse, mirrored; /* mirrored: the second half of the numbers is the first one's conjugate */
@@ -77,7 +77,7 @@ ci_status ci_prepare_dft(ci_kernel *k) {
   CI_TRY(dft_scalar(k, 1, "dft_length", &n));
   CI_TRY(dft_tables(k, n, "dft_length", &p));
   p->given = x->dims[axis];
-  p->requested = onesided != 0 && inverse == 0 ? n / 2 + 1 : n;
+  p->made = onesided != 0 && inverse == 0 ? n / 2 + 1 : n;
   p->parts = parts;
   p->inverse = inverse != 0;
   p->mirrored = onesided != 0 && inverse != 0;
@@ -85,7 +85,7 @@ ci_status ci_prepare_dft(ci_kernel *k) {
   p->inner = ci_shape_count(x->dims, axis + 1, x->rank - 1);
   p->frames = 1;
   memcpy(dims, x->dims, sizeof dims);
-  dims[axis] = p->requested;
+  dims[axis] = p->made;
   dims[x->rank - 1] = p->result;
   CI_TRY(ci_k_out(k, 0, x->dtype, x->rank, dims));
   p->lanes = ci_shape_count(x->dims, 0, axis) * p->inner;
@@ -133,14 +133,14 @@ ci_status ci_prepare_stft(ci_kernel *k) {
   }
   CI_TRY(dft_tables(k, n, "frame_length", &p));
   p->given = n;
-  p->requested = onesided != 0 ? n / 2 + 1 : n;
+  p->made = onesided != 0 ? n / 2 + 1 : n;
   p->parts = (int)x->dims[2];
   p->result = 2;
   p->inner = 1;
   p->step = step;
   p->frames = (x->dims[1] - n) / step + 1;
   p->lanes = x->dims[0] * p->frames;
-  return ci_k_out(k, 0, x->dtype, 4, (int64_t[]){x->dims[0], p->frames, p->requested, 2});
+  return ci_k_out(k, 0, x->dtype, 4, (int64_t[]){x->dims[0], p->frames, p->made, 2});
 }
 
 /* ---- lanes ---- */
@@ -172,9 +172,9 @@ static void dft_load(const ci_kernel *k, const dft_plan *p, int64_t lane, double
 }
 
 static void dft_store(const ci_kernel *k, const dft_plan *p, int64_t lane, const double *from) {
-  const int64_t begin = lane / p->inner * p->requested * p->inner + lane % p->inner;
+  const int64_t begin = lane / p->inner * p->made * p->inner + lane % p->inner;
   const double n = (double)p->fft.n;
-  for (int64_t i = 0; i < p->requested; i++) {
+  for (int64_t i = 0; i < p->made; i++) {
     for (int part = 0; part < p->result; part++) {
       const double found = p->inverse ? from[2 * i + !part] / n : from[2 * i + part];
       const int64_t at = (begin + i * p->inner) * p->result + part;

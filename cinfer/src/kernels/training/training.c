@@ -25,14 +25,14 @@ static ci_status training_check(ci_kernel *k, const char *names, const char *sca
     const bool one = scalars[i] == '1';
     const bool fits = one ? v->count == 1 : ci_shape_same(v->rank, v->dims, parameter->rank, parameter->dims);
     if (v->dtype == dtype && fits) continue;
-    char found[160], requested[160];
+    char found[160], described[160];
     int length = 0;
     for (int skip = i; skip > 0; names++) skip -= *names == ' ';
     while (names[length] != ' ' && names[length] != '\0') length++;
     return ci_k_fail(k, CI_INVALID_ARGUMENT, "%.*s is %s, expected %s%s", length, names,
                      ci_value_describe(v, found, sizeof found),
                      one ? "one number of the type of parameter " : "the type and shape of parameter ",
-                     ci_value_describe(parameter, requested, sizeof requested));
+                     ci_value_describe(parameter, described, sizeof described));
   }
   for (int o = 0; o < k->n_out; o++) CI_TRY(ci_k_out_like(k, o, dtype, parameter));
   return CI_OK;

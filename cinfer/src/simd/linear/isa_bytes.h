@@ -11,10 +11,10 @@ enum {
 };
 
 /* c[r][n] = start[n] + add[r] + sum over steps s and i < 4 of w[r / 8][s][r % 8][i] * x[at(n) + step[s] + i], where
- * at(n) = n / CI_BYTES_COLS * packed_tile + n % CI_BYTES_COLS * 4; packed_tile 0: 4 * n */
+ * at(n) = n / CI_BYTES_COLS * packed_tile_step + n % CI_BYTES_COLS * 4; packed_tile_step 0: 4 * n */
 typedef struct ci_bytes_tile {
   const uint8_t *x;
-  ptrdiff_t packed_tile;
+  ptrdiff_t packed_tile_step;
   const ptrdiff_t *step; /* bytes */
   const int8_t *w;
   int32_t *c;

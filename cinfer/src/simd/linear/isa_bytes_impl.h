@@ -111,9 +111,9 @@ CI_REGION_FAST static void CI_N(bytes_block)(const uint8_t *columns, const int8_
 static void CI_N(bytes_gemm)(const ci_bytes_tile *t) {
   static const int32_t none[CI_BYTES_ROWS] = {0};
   const int64_t block = t->steps * CI_BYTES_ROWS * CI_BYTES_DEPTH;
-  const ptrdiff_t packed_tile = t->packed_tile == 0 ? CI_BYTES_COLS * CI_BYTES_DEPTH : t->packed_tile;
+  const ptrdiff_t packed_tile_step = t->packed_tile_step == 0 ? CI_BYTES_COLS * CI_BYTES_DEPTH : t->packed_tile_step;
   for (int64_t n = 0; n < t->cols; n += CI_N(bytes_cols)) {
-    const uint8_t *x = t->x + n / CI_BYTES_COLS * packed_tile + n % CI_BYTES_COLS * CI_BYTES_DEPTH;
+    const uint8_t *x = t->x + n / CI_BYTES_COLS * packed_tile_step + n % CI_BYTES_COLS * CI_BYTES_DEPTH;
     const int8_t *w = t->w;
     for (int64_t r = 0; r < t->rows; r += CI_BYTES_ROWS, w += block)
       (t->one ? CI_BYTES_ROW : CI_N(bytes_block))(

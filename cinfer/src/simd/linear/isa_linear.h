@@ -164,14 +164,14 @@ typedef struct ci_finish {
 
 /* Floats from row to row of a packed tile that holds so many columns: the last one may be narrower than the others, so
  * that its rows are no more memory than they must be. */
-CI_INLINE int64_t ci_packed_tile_row(int64_t columns, int64_t packed_tile) {
-  int64_t row = packed_tile;
+CI_INLINE int64_t ci_packed_tile_row(int64_t columns, int64_t packed_tile_width) {
+  int64_t row = packed_tile_width;
   while (row > 4 && columns <= row / 2) row /= 2;
   return row;
 }
 
 struct ci_isa_linear {
-  int packed_tile; /* columns of b that a tile takes at a time */
+  int packed_tile_width; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   /* to[c * to_row + r] = from[r * from_row + c] */
   void (*transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows, int64_t cols);

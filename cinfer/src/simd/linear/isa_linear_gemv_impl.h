@@ -99,30 +99,30 @@ CI_INLINE ptrdiff_t CI_N(packed_tile_row)(const ci_tile *t, int64_t left) {
 /* Row a by all columns. Packed tiles of two full vectors come in groups, block by block; the rest of the columns comes
  * alone, but a last single vector of many blocks with the tile before it: its chains alone would wait. */
 static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_packed_tile) {
-  const int64_t packed_tile = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
+  const int64_t packed_tile_width = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
   struct CI_N(gemv_args) g; /* filled field by field: a vector store cannot be forwarded to loads of its parts */
   g.a_k = t->a_k;
   for (int64_t first = 0, columns; first < t->n; first += columns) {
     const int64_t left = t->n - first;
-    const bool three = CI_LARGE && group == 1 && left > packed_tile && left <= packed_tile + CI_VL,
-               whole = left >= packed_tile && !three;
-    int64_t packed_tiles = whole ? left / packed_tile : 1;
+    const bool three = CI_LARGE && group == 1 && left > packed_tile_width && left <= packed_tile_width + CI_VL,
+               whole = left >= packed_tile_width && !three;
+    int64_t packed_tiles = whole ? left / packed_tile_width : 1;
     if (packed_tiles > group) packed_tiles = group;
-    columns = whole ? packed_tiles * packed_tile : left;
+    columns = whole ? packed_tiles * packed_tile_width : left;
     const int64_t vectors = whole ? 2 : (columns + CI_VL - 1) / CI_VL;
     int count = 0;
     g.part = whole ? CI_VL : (int)((left - 1) % CI_VL + 1);
     g.b_k = CI_N(packed_tile_row)(t, left);
-    if (vectors == 3) g.next_k = CI_N(packed_tile_row)(t, left - packed_tile);
+    if (vectors == 3) g.next_k = CI_N(packed_tile_row)(t, left - packed_tile_width);
     if (vectors == 3) g.next_block = (ptrdiff_t)t->block * g.next_k;
     for (int64_t k = 0; k < t->k; k += t->block) {
       for (int64_t p = 0; p < packed_tiles; p++) {
         struct CI_N(stream) *stream = &g.s[count];
         g.steps[count++] = t->k - k < t->block ? t->k - k : t->block;
         stream->a = a + k * t->a_k;
-        stream->b = t->b + (first / packed_tile + p) * b_packed_tile + k * g.b_k;
-        if (vectors == 3 && count == 1) g.next = t->b + (first / packed_tile + 1) * b_packed_tile + k * g.next_k;
-        stream->c = c + first + p * packed_tile;
+        stream->b = t->b + (first / packed_tile_width + p) * b_packed_tile + k * g.b_k;
+        if (vectors == 3 && count == 1) g.next = t->b + (first / packed_tile_width + 1) * b_packed_tile + k * g.next_k;
+        stream->c = c + first + p * packed_tile_width;
         stream->add = t->add || k > 0;
         if (count == 4) CI_N(gemv_flush)(&g, &count, vectors);
       }

@@ -99,20 +99,20 @@ static void CI_N(rows)(struct CI_N(tile_args) * s, int64_t m, int most, const CI
   }
 }
 
-/* Where a column of b begins at row k; `packed_tile` is t->b_packed_tile, or a packed tile's width where the tiles
+/* Where a column of b begins at row k; `packed_tile_step` is t->b_packed_tile, or a packed tile's width where the tiles
  * follow each other. */
-CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t packed_tile, int64_t column, int64_t k) {
+CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t packed_tile_step, int64_t column, int64_t k) {
   const int64_t inside = column % (2 * CI_VL);
-  return t->b + column / (2 * CI_VL) * packed_tile + inside + k * CI_N(packed_tile_row)(t, t->n - column + inside);
+  return t->b + column / (2 * CI_VL) * packed_tile_step + inside + k * CI_N(packed_tile_row)(t, t->n - column + inside);
 }
 
-static void CI_N(at_column)(struct CI_N(tile_args) * s, const ci_tile *t, ptrdiff_t packed_tile, int64_t column,
+static void CI_N(at_column)(struct CI_N(tile_args) * s, const ci_tile *t, ptrdiff_t packed_tile_step, int64_t column,
                             int64_t k) {
   const int64_t left = t->n - column + column % (2 * CI_VL);
-  s->b = CI_N(column)(t, packed_tile, column, k);
+  s->b = CI_N(column)(t, packed_tile_step, column, k);
   s->b_k = CI_N(packed_tile_row)(t, left);
   s->next_k = CI_N(packed_tile_row)(t, left - 2 * CI_VL);
-  s->b_packed_tile = left > 2 * CI_VL ? packed_tile + (ptrdiff_t)k * (s->next_k - s->b_k) : 0;
+  s->b_packed_tile = left > 2 * CI_VL ? packed_tile_step + (ptrdiff_t)k * (s->next_k - s->b_k) : 0;
 }
 
 /* A block of a, whose row stride is not a power of two: large matrices would have them in few sets of the caches. */
@@ -143,7 +143,7 @@ static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
 #endif
 
 /* One block, or blocks of which the totals go through c. */
-CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t packed_tile) {
+CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t packed_tile_step) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
 #if CI_QUADS && CI_LARGE
@@ -167,17 +167,17 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
       const bool odd = CI_MANY_REGISTERS && widest < 4 && vectors == 3;
       const int64_t width = odd ? 3 : CI_N(width_of)(vectors, widest);
       vectors -= width;
-      CI_N(at_column)(&s, t, packed_tile, column, k);
+      CI_N(at_column)(&s, t, packed_tile_step, column, k);
       s.a = rows;
       s.c = c + column;
       s.part = vectors + quads > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
       column += width * CI_VL;
       s.ahead =
-          (const char *)CI_N(column)(t, packed_tile, column, k); /* of the last columns, the steps after the sum */
+          (const char *)CI_N(column)(t, packed_tile_step, column, k); /* of the last columns, the steps after the sum */
       CI_N(rows)(&s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
 #if CI_QUADS && CI_LARGE
-    CI_N(at_column)(&s, t, packed_tile, column, k);
+    CI_N(at_column)(&s, t, packed_tile_step, column, k);
     s.a = rows;
     s.c = c + column;
     s.part = (int)(t->n - column);
@@ -189,7 +189,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
 
 #if CI_LARGE
 /* Few columns, and several blocks or steps after the sum: everything inside the kernel. */
-CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t packed_tile) {
+CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t packed_tile_step) {
   struct CI_N(tile_args)
       s = {.a_row = t->a_row, .a_k = t->a_k, .c_row = t->c_row, .k = t->k, .block = t->block, .after = t->after};
   s.ahead = (const char *)t->b; /* nothing is fetched ahead, but a null pointer takes no step */
@@ -198,7 +198,7 @@ CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t packed_tile) {
     const int64_t width = CI_N(width_of)(vectors, 2);
     vectors -= width;
     s.a = t->a;
-    CI_N(at_column)(&s, t, packed_tile, column, 0);
+    CI_N(at_column)(&s, t, packed_tile_step, column, 0);
     s.c = t->c + column;
     s.added = t->after == NULL || t->after->added == NULL ? NULL : t->after->added + column;
     s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
@@ -250,7 +250,7 @@ CI_OUTLINE void CI_N(stream)(const ci_tile *t) {
 #endif
 
 static void CI_N(columns)(const ci_tile *t) {
-  const ptrdiff_t packed_tile = t->b_packed_tile != 0 ? t->b_packed_tile : 2 * CI_VL;
+  const ptrdiff_t packed_tile_step = t->b_packed_tile != 0 ? t->b_packed_tile : 2 * CI_VL;
   if (t->k == 0 && !t->add) {
     for (int64_t m = 0; m < t->m; m++) memset(t->c + m * t->c_row, 0, (size_t)t->n * sizeof(float));
 #if CI_LARGE
@@ -258,17 +258,17 @@ static void CI_N(columns)(const ci_tile *t) {
     CI_N(stream)(t);
 #endif
   } else if (t->m == 1 || (t->m < CI_NARROW_ROWS && t->k > t->block && t->n <= CI_NARROW)) {
-    for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, packed_tile);
+    for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, packed_tile_step);
 #if CI_LARGE
   } else if (ci_tile_is_narrow(t->m, t->n, t->k) && (t->k > t->block || t->after != NULL) && !t->add) {
-    CI_N(narrow)(t, packed_tile);
+    CI_N(narrow)(t, packed_tile_step);
 #endif
   } else {
     const int64_t sweeps = (t->m + CI_N(sweep_rows) - 1) / CI_N(sweep_rows);
     const int64_t most = ((t->m + sweeps - 1) / sweeps + CI_TILE_ROWS - 1) / CI_TILE_ROWS * CI_TILE_ROWS;
     for (int64_t m = 0; m < t->m; m += most) {
       const int64_t rows = t->m - m < most ? t->m - m : most;
-      CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows, packed_tile);
+      CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows, packed_tile_step);
     }
   }
 }
@@ -459,7 +459,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
                                                       .route = CI_N(route),
                                                       .spread = CI_N(spread),
 #endif
-                                                      .packed_tile = 2 * CI_VL,
+                                                      .packed_tile_width = 2 * CI_VL,
                                                       .lanes = CI_VL};
 
 #undef CI_TILE_ROWS

@@ -91,7 +91,8 @@ typedef void (*ci_unary_fn)(float *y, const float *x, int64_t n, float a, float 
 typedef void (*ci_binary_fn)(float *y, const float *a, const float *b, int64_t n, int scalar);
 /* One row, n > 0: 16 lanes, 64 from 256 elements on, then the tree. max and min: NaN wins, zeros are +0. */
 typedef float (*ci_row_fn)(const float *x, int64_t n);
-/* y[i] = over k rows of x[row * stride + i], 0 <= i < n, k > 0: sums and multiplications in blocks, each one chain. */
+/* y[i] = over k rows of x[row * stride + i], 0 <= i < n, k > 0: sums and product reductions in blocks, each one chain.
+ */
 typedef void (*ci_columns_fn)(float *y, const float *x, int64_t k, int64_t n, ptrdiff_t stride, int64_t block);
 
 typedef struct ci_adam { /* numbers of one AdamStep; rate, k1, k2 as its body computes them */

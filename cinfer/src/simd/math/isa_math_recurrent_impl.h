@@ -11,9 +11,9 @@
 static void CI_N(lstm)(float *h, float *c, const float *x, int64_t x_gate, const float *g, int64_t g_gate, int64_t n) {
   CI_M_UNITS
   const vf in = v_sigmoid(CI_M_SUM(0)), out = v_sigmoid(CI_M_SUM(1)), keep = v_sigmoid(CI_M_SUM(2));
-  const vf kept = v_mul(keep, CI_M_LOAD(c)), plan_value = v_add(kept, v_mul(in, v_tanh(CI_M_SUM(3))));
-  v_store_part(c + i, part, plan_value);
-  v_store_part(h + i, part, v_mul(out, v_tanh(plan_value)));
+  const vf kept = v_mul(keep, CI_M_LOAD(c)), cell_state = v_add(kept, v_mul(in, v_tanh(CI_M_SUM(3))));
+  v_store_part(c + i, part, cell_state);
+  v_store_part(h + i, part, v_mul(out, v_tanh(cell_state)));
 }
 }
 

@@ -77,7 +77,7 @@ CI_INLINE float CI_N(group_prod)(const vf *g) {
 #define CI_M_JOIN4(op, q) g0[q] = op(op(g0[q], g1[q]), op(g2[q], g3[q]));
 #define CI_M_TAKE_REST(op, q) g0[q] = op(g0[q], CI_N(group_load)(x + i, left, q, fill));
 
-/* The sum, and the elements multiplied, of one row. */
+/* The sum of one row, and the product of its elements. */
 #define CI_M_ROW(name, op, neutral)                          \
   static float CI_N(row_##name)(const float *x, int64_t n) { \
     const float fill = neutral;                              \
