@@ -36,7 +36,7 @@ class Step:
 
     kind: str
     code: str
-    position: str
+    origin: str
 
 
 def commands(code: str) -> Iterator[str]:
@@ -54,8 +54,8 @@ def steps(page: Path) -> list[Step]:
     text, found, seen = page.read_text(), [], set()
     for block in page_snippets.blocks(text):
         parts = list(commands(block.code)) if block.kind == "shell" else [block.code]
-        position = f"{page.name}:{block.line}"
-        found += [(block.line, Step(block.kind, part, position)) for part in parts]
+        origin = f"{page.name}:{block.line}"
+        found += [(block.line, Step(block.kind, part, origin)) for part in parts]
         seen |= {re.sub(r"\s*#.*", "", part) for part in parts}
     prose = FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
     for match in PROSE.finditer(prose):
@@ -119,12 +119,12 @@ def walk(pages: list[Path], someone: Newcomer, without: str, verbose: bool) -> i
     for number, step in enumerate(todo):
         title = step.code.strip().splitlines()[0] if step.kind == "shell" else f"[{step.kind}]"
         if without and re.search(without, step.code):
-            print(f"{step.position:20} left out  {title}", flush=True)
+            print(f"{step.origin:20} left out  {title}", flush=True)
             continue
         start = time.monotonic()
         good, output = going.take(step, todo[number + 1 :])
         word = "ok    " if good else "FAILED"
-        print(f"{step.position:20} {word} {time.monotonic() - start:5.1f} s  {title}", flush=True)
+        print(f"{step.origin:20} {word} {time.monotonic() - start:5.1f} s  {title}", flush=True)
         if verbose or not good:
             print("".join(f"    {line}\n" for line in output.splitlines()[-60:]), flush=True)
         if not good:

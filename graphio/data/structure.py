@@ -291,11 +291,11 @@ def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
 
 def specs_of(value: Any, specs: Sequence[Spec]) -> Any:
     """Specs of the components of value, with what is known of the shapes of SparseTensors."""
-    found, saved_position = list(specs), 0
+    found, start = list(specs), 0
     for node in nodes(value):
         if isinstance(node, SparseTensor):
-            found[saved_position + 2] = replace(found[saved_position + 2], known=node.get_shape())
-        saved_position += len(flatten(node))
+            found[start + 2] = replace(found[start + 2], known=node.get_shape())
+        start += len(flatten(node))
     return pack(value, found)
 
 

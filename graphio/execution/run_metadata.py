@@ -52,7 +52,7 @@ def fill_costs(metadata: RunMetadata, times: Sequence[NodeTime], nodes: Sequence
         nodes: the model's, in order.
     """
     metadata.cost_graph.SetInParent()
-    reported = {time.name: time for time in times}
+    time_of = {time.name: time for time in times}
     ids = {node.name: i for i, node in enumerate(nodes)}
     for node in nodes:
         made = metadata.cost_graph.node.add(name=node.name, device=node.device, id=ids[node.name])
@@ -61,7 +61,7 @@ def fill_costs(metadata: RunMetadata, times: Sequence[NodeTime], nodes: Sequence
             if name in ids:
                 made.input_info.add(preceding_node=ids[name], preceding_port=int(port or 0))
         made.control_input.extend(ids[name] for name in node.control_input if name in ids)
-        time = reported.get(node.name)
+        time = time_of.get(node.name)
         if time is None:
             continue
         made.compute_cost = -(-max(time.end - time.start, 0) // 1000)

@@ -25,7 +25,7 @@ from graphio.execution.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.execution.run_metadata import RunMetadata, divided, fill_costs, fill_times, with_untold
 from graphio.framework import dtypes, registered, scopes, tracebacks
 from graphio.framework.graph import Graph, Operation, Tensor
-from graphio.framework.handle_reads import reported
+from graphio.framework.handle_reads import as_reported
 from graphio.model.export import SignatureSpec, build_model, reach
 from graphio.model.rewrite import rewrite
 from graphio.model.run_reads import fed_reads
@@ -686,7 +686,7 @@ class _Plan:
         operation = self._graph.find_operation(error.node_name)
         if operation is None or error.op is not None:
             return error
-        return reported(error, operation)
+        return as_reported(error, operation)
 
     def _cause(self, error: errors.OpError) -> BaseException | None:
         """The exception of a user's function; None: a kernel raised the error."""

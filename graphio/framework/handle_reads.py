@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphio.framework.operation import Operation
     from graphio.framework.tensor import Tensor
 
-__all__ = ["by_handle", "reported"]
+__all__ = ["as_reported", "by_handle"]
 
 #: the reads at a handle
 _READS: Attachment[Table[Operation, bool]] = attachments.table("handle_reads")
@@ -29,7 +29,7 @@ def by_handle(read: Tensor, use_resource: bool) -> Tensor:
     return read
 
 
-def reported(error: errors.OpError, operation: Operation) -> errors.OpError:
+def as_reported(error: errors.OpError, operation: Operation) -> errors.OpError:
     """The error of an operation in the form in which the program sees it."""
     where = operation.node_def, operation
     lacking = isinstance(error, errors.FailedPreconditionError)

@@ -209,8 +209,8 @@ class Importer:
         )
         self.loosen(made)
         if self.sharpened:
-            reported = [self.type(t)[1] for t in node.output_type]
-            pairs = zip(made.outputs, reported, strict=False)
+            declared = [self.type(t)[1] for t in node.output_type]
+            pairs = zip(made.outputs, declared, strict=False)
             self.sharpened.update(t for t, shape in pairs if is_sharper(t.shape, shape))
         return made
 

@@ -57,8 +57,8 @@ class Profile:
                 for node in device.node_stats:
                     seconds = node.all_end_rel_nanos * 1e-9
                     least[node.node_name] = min(seconds, least.get(node.node_name, seconds))
-                    reported = node.timeline_label.partition(" = ")[2]
-                    ops[node.node_name] = reported.partition("(")[0]
+                    label = node.timeline_label.partition(" = ")[2]
+                    ops[node.node_name] = label.partition("(")[0]
         total = sum(least.values()) or 1.0
         found = [OperationTime(n, ops[n], s, s / total) for n, s in least.items()]
         self.operations = sorted(found, key=lambda o: -o.seconds)

@@ -66,7 +66,7 @@ def _fill(plane: XPlane, nodes: Sequence[NodeExecStats], first: int) -> None:
         line = plane.lines.add(id=thread, name=f"thread {thread}", timestamp_ns=start - first)
         line.duration_ps = (end - start) * 1000
         for node in own:
-            op, inputs = _reported(node)
+            op, inputs = _labelled(node)
             number = numbers.setdefault(node.node_name, len(numbers) + 1)
             metadata = plane.event_metadata[number]
             metadata.id, metadata.display_name = number, node.node_name
@@ -78,7 +78,7 @@ def _fill(plane: XPlane, nodes: Sequence[NodeExecStats], first: int) -> None:
                 event.stats.add(metadata_id=_INPUTS, str_value=inputs)
 
 
-def _reported(node: NodeExecStats) -> tuple[str, str]:
+def _labelled(node: NodeExecStats) -> tuple[str, str]:
     """Type and inputs out of "sum = Add(x, y)"."""
     op, _, inputs = node.timeline_label.partition(" = ")[2].partition("(")
     return op, inputs.removesuffix(")")

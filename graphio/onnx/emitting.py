@@ -26,8 +26,8 @@ from graphio.support.version import graphio_version
 __all__ = ["Emitter"]
 
 Array = np.ndarray[Any, Any]
-# #: The opset of an exported model by default; the oldest on request, since the nodes that
-# #: operators become are of it.
+#: The opset of an exported model by default; the oldest on request, since the nodes that
+#: operators become are of it.
 FIRST_OPSET, OLDEST_OPSET = 22, 18
 #: Operators of state, which an exported model has as inputs and outputs.
 _STATE = ("Variable", "ReadVariable")

@@ -67,9 +67,9 @@ def _static(emit: Emitter, value: str, axes: slice) -> list[int]:
     return [d for d in (emit.dims(value) or [])[axes] if d is not None]
 
 
-def _known(emit: Emitter, *positions: tuple[str, int, int | None]) -> bool:
+def _known(emit: Emitter, *ranges: tuple[str, int, int | None]) -> bool:
     """Whether the sizes of values from one axis to another are static."""
-    shapes = [(emit.dims(value), first, stop) for value, first, stop in positions]
+    shapes = [(emit.dims(value), first, stop) for value, first, stop in ranges]
     return all(dims is not None and None not in dims[first:stop] for dims, first, stop in shapes)
 
 

@@ -85,12 +85,12 @@ class Source:
         path = self._inside(tensor.name, entries.get("location", ""))
         size = path.stat().st_size
         bits = _BITS.get(tensor.data_type, kind.itemsize * 8)
-        requested = (count * bits + 7) // 8
+        expected = (count * bits + 7) // 8
         offset = _number(tensor.name, entries.get("offset", "0"), "offset")
-        length = _number(tensor.name, entries.get("length", str(requested)), "length")
-        if length != requested or offset > size or length > size - offset:
+        length = _number(tensor.name, entries.get("length", str(expected)), "length")
+        if length != expected or offset > size or length > size - offset:
             raise ValueError(
-                f"tensor '{tensor.name}' of {requested} bytes is at {offset} with length {length} "
+                f"tensor '{tensor.name}' of {expected} bytes is at {offset} with length {length} "
                 f"in '{path.name}' of {size} bytes"
             )
         if kind.kind == "O":

@@ -229,12 +229,12 @@ class SavedModelBuilder:
             self._copy(source, stores.join(folder, name))
             set_metadata(model, ASSET + tensor.name, name)
 
-    def _copy(self, source: str, position: str) -> None:
-        if position in self._copied:
+    def _copy(self, source: str, target: str) -> None:
+        if target in self._copied:
             return
         with files.naming("copy", source), open(source, "rb") as file:
-            stores.write(position, iter(lambda: file.read(CHUNK), b""))
-        self._copied.add(position)
+            stores.write(target, iter(lambda: file.read(CHUNK), b""))
+        self._copied.add(target)
 
 
 @dataclass

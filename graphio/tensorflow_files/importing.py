@@ -89,7 +89,7 @@ class Importer:
         self._depth = 0
         self._open_frames: set[tuple[str, str]] = set()
         #: how many nodes may still be built: see check
-        self.capacity = 0
+        self.nodes_left = 0
         with self.noting():
             self.region = Region(self.main, self.frames(self.main))
 
@@ -222,8 +222,8 @@ class Importer:
 
     def _outputs(self, node: Node, region: Region) -> list[Any]:
         """A node's outputs, None for what could not be made."""
-        self.capacity -= 1
-        if self.capacity < 0:
+        self.nodes_left -= 1
+        if self.nodes_left < 0:
             raise errors.ResourceExhaustedError(
                 message=f"{self.problems.source}: its loops, branches and functions are built over "
                 "and over again; TensorFlow writes no such graph"

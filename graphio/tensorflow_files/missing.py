@@ -31,7 +31,7 @@ def check(importer: Importer, roots: Iterable[str]) -> None:
         total = counting.size(importer.main, roots, 0)
         if total > LARGEST:
             importer.problems.add(f"its functions make {total} nodes, the most is {LARGEST}")
-        importer.capacity = TIMES * total + MORE
+        importer.nodes_left = TIMES * total + MORE
         for op, names in sorted(counting.unknown.items()):
             shown = ", ".join(f"'{name}'" for name in sorted(names)[:_SHOWN])
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

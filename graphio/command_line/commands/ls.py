@@ -51,10 +51,9 @@ def _print(console: Console, facts: Facts) -> None:
     rows = facts["tensors"]
     step = f", step {facts['step']}" if facts.get("step") is not None else ""
     metrics = facts.get("metrics", {}).items()
-    reported = step + "".join(f", {name} {value:.6g}" for name, value in metrics)
-    head = (
-        f"{facts['file']}: {facts['kind']}{reported}, {len(rows)} tensors, {facts['bytes']:,} bytes"
-    )
+    head = f"{facts['file']}: {facts['kind']}{step}"
+    head += "".join(f", {name} {value:.6g}" for name, value in metrics)
+    head += f", {len(rows)} tensors, {facts['bytes']:,} bytes"
     console.print(output.name(head))
     cells = [
         (

@@ -30,5 +30,5 @@ def apply(work: Work) -> int:
 def _key(node: Node) -> tuple[object, ...]:
     """The key that nodes with equal results share."""
     attrs = tuple(a.SerializeToString(deterministic=True) for a in node.attr)
-    position = (node.domain, node.op, node.version, node.device, len(node.output_type))
-    return (*position, tuple(node.input), attrs)
+    kind = (node.domain, node.op, node.version, node.device, len(node.output_type))
+    return (*kind, tuple(node.input), attrs)

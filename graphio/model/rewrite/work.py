@@ -80,8 +80,8 @@ class Shared:
         """The arrays that something still refers to, renumbered in the model."""
         used = uses(self.model)
         new = {old: k for k, old in enumerate(sorted(used))}
-        for new_position in _references(self.model):
-            new_position.tensor = new[new_position.tensor]
+        for reference in _references(self.model):
+            reference.tensor = new[reference.tensor]
         for variable in self.model.variable:
             if variable.HasField("value"):
                 variable.value = new[variable.value]

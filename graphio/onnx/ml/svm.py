@@ -43,9 +43,9 @@ def _kernel(x: Tensor, vectors: Array, attrs: Mapping[str, Any]) -> Tensor:
     kind = attrs["kernel_type"]
     if kind not in ("LINEAR", "POLY", "RBF", "SIGMOID"):
         raise ValueError(f"kernel_type is {kind!r}, expected LINEAR, POLY, RBF or SIGMOID")
-    matmuls = matmul(x, vectors.T)
+    multiplied = matmul(x, vectors.T)
     if kind == "LINEAR":
-        return matmuls
+        return multiplied
     given = ml.entries(attrs, "kernel_params", 3)
     if not given:
         raise ValueError(f"a kernel of type {kind} needs kernel_params: gamma, coef0, degree")
@@ -53,11 +53,11 @@ def _kernel(x: Tensor, vectors: Array, attrs: Mapping[str, Any]) -> Tensor:
     if kind == "RBF":
         own = reduce_sum(binary("Mul", x, x), [1], keepdims=True)
         theirs = ml.row((vectors**2).sum(1), _F64)
-        twice = binary("Mul", matmuls, scalar(2, _F64))
+        twice = binary("Mul", multiplied, scalar(2, _F64))
         square = binary("Sub", binary("Add", own, theirs), twice)
         square = make_node("Max", [square, scalar(0, _F64)], _F64, dims_of(square))
         return unary("Exp", unary("Neg", binary("Mul", square, gamma)))
-    inner = binary("Add", binary("Mul", matmuls, gamma), offset)
+    inner = binary("Add", binary("Mul", multiplied, gamma), offset)
     if kind == "SIGMOID":
         return unary("Tanh", inner)
     return make_node("Pow", [inner, degree], _F64, dims_of(inner))

@@ -115,9 +115,9 @@ class TensorArrayGradient:
 
 def _added(before: Tensor, value: Tensor, index: Any) -> Tensor:
     if not before.shape.is_compatible_with(value.shape):
-        position = convert_to_tensor(index).name if isinstance(index, Tensor) else index
+        shown = convert_to_tensor(index).name if isinstance(index, Tensor) else index
         words = (
-            f"TensorArray: could not add to the gradient at index {position}, whose shape is "
+            f"TensorArray: could not add to the gradient at index {shown}, whose shape is "
             f"{before.shape}, a value of shape {value.shape}"
         )
         return never(before, words)

@@ -265,8 +265,8 @@ def _as_matrix(x: Tensor, rows: int) -> Tensor:
     if None not in left:
         return _folded(x, right, prod(d for d in left if d is not None), last=False)
     sizes = primitive.shape_of(x)
-    first = array.reshape(_multiplied_of(sizes, 0, rows), [1])
-    second = array.reshape(_multiplied_of(sizes, rows, len(dims)), [1])
+    first = array.reshape(_product_of_sizes(sizes, 0, rows), [1])
+    second = array.reshape(_product_of_sizes(sizes, rows, len(dims)), [1])
     return primitive.reshape(x, primitive.concat([first, second], 0), (None, None))
 
 
@@ -276,7 +276,7 @@ def _folded(x: Tensor, open_part: Sequence[int | None], size: int, last: bool) -
     return primitive.reshape(x, [other, size] if last else [size, other])
 
 
-def _multiplied_of(sizes: Tensor, start: int, end: int) -> Tensor:
+def _product_of_sizes(sizes: Tensor, start: int, end: int) -> Tensor:
     part = primitive.slice_axes(sizes, [start], [end], [0])
     return node("ReduceProd", [part], sizes.dtype, (), keepdims=0)
 

@@ -35,7 +35,7 @@ class Factors:
         return select(self._is_zero, at_zero, binary("Div", to_others, self.nonzero))
 
 
-def shares(dy: Tensor, matmul: Tensor, zeros: Tensor, vanishing: Tensor) -> list[Tensor]:
+def shares(dy: Tensor, prod: Tensor, zeros: Tensor, vanishing: Tensor) -> list[Tensor]:
     """The gradients of each reduction by its elements.
 
     A factor that is 0 is kept as one until the second derivative; from the third on, terms are
@@ -43,7 +43,7 @@ def shares(dy: Tensor, matmul: Tensor, zeros: Tensor, vanishing: Tensor) -> list
 
     Args:
         dy: the gradient of each reduction.
-        matmul: the reduction of the elements' `nonzero`.
+        prod: the reduction of the elements' `nonzero`.
         zeros: the sum of their `zeros`.
         vanishing: the sum of their `vanishing`.
 
@@ -51,7 +51,7 @@ def shares(dy: Tensor, matmul: Tensor, zeros: Tensor, vanishing: Tensor) -> list
         What a factor that is not 0 gets, times itself; what the only 0 gets; what one of two gets,
         by the other; and vanishing.
     """
-    nothing, flow = scalar(0, dy.dtype), binary("Mul", dy, matmul)
+    nothing, flow = scalar(0, dy.dtype), binary("Mul", dy, prod)
 
     def where(count: int, value: Tensor, otherwise: Tensor) -> Tensor:
         return select(compare("Equal", zeros, scalar(count, dy.dtype)), value, otherwise)

@@ -409,13 +409,13 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         x = convert_to_tensor(predictions, requested, "predictions")
         given = elementwise.to_int64(convert_to_tensor(targets, name="targets"))
         classes = array.shape(x, out_type=dtypes.int64)[1]
-        position = elementwise.clip_by_value(given, 0, classes - 1)
-        own = index.read_along(x, array.expand_dims(position, 1))
+        clipped = elementwise.clip_by_value(given, 0, classes - 1)
+        own = index.read_along(x, array.expand_dims(clipped, 1))
         better = reduction.reduce_sum(elementwise.to_int32(compare("Greater", x, own)), 1)
         among = compare("Less", better, like(k, better, "InTopKV2", ("predictions", "k")))
-        reported = compare("Equal", given, position)
+        in_range = compare("Equal", given, clipped)
         finite = reduction.reduce_all(elementwise.is_finite(x), 1)
-        return compare("And", compare("And", reported, finite), among, at)
+        return compare("And", compare("And", in_range, finite), among, at)
 
 
 # ---- dropout and embeddings ----

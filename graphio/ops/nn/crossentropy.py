@@ -65,20 +65,20 @@ def softmax_cross_entropy_with_logits_v2(
         InvalidArgumentError: of the run, they differ, or axis is out of range.
     """
     given = renamed("axis", axis, "dim", dim)
-    position = -1 if given is None else given
+    along = -1 if given is None else given
     with scope(name, "softmax_cross_entropy_with_logits") as at:
         x = convert_to_tensor(logits, name="logits")
         require(x, FLOATING, "SoftmaxCrossEntropyWithLogits", "logits")
         target = _labels_like(labels, x)
         dims = dims_of(x)
         what = describe(at, "SoftmaxCrossEntropyWithLogits")
-        if run_axis.is_open(position) or (dims is None and position != -1):
+        if run_axis.is_open(along) or (dims is None and along != -1):
             cut, (flat, other) = run_axis.together(
-                [x, target], position, "SoftmaxCrossEntropyWithLogits"
+                [x, target], along, "SoftmaxCrossEntropyWithLogits"
             )
             loss = softmax_cross_entropy_with_logits_v2(other, flat, axis=run_axis.AXIS)
             return cut.restored(loss, at)
-        if position == -1 and _flatten_alike(dims, dims_of(target)):
+        if along == -1 and _flatten_alike(dims, dims_of(target)):
             flat = _rows(x)
             return _unrolled(_dense_loss(flat, _spread_rows(flat, _rows(target)), None), x,
                              None if dims is None else dims[:-1], at)  # fmt: skip
@@ -88,7 +88,7 @@ def softmax_cross_entropy_with_logits_v2(
             flat = _rows(x)
             spread = array.broadcast_to(_rows(target), primitive.shape_of(flat))
             return _unrolled(_dense_loss(flat, spread, None), x, None, at)
-        number = shapes.normalize_axis(int_value(position, "softmax", "axis"), len(dims), what)
+        number = shapes.normalize_axis(int_value(along, "softmax", "axis"), len(dims), what)
         if number != len(dims) - 1:
             order = [i for i in range(len(dims)) if i != number] + [number]
             x, target = primitive.transpose(x, order), primitive.transpose(target, order)
@@ -193,8 +193,8 @@ def softmax_cross_entropy_with_logits(
     with scope(name, default) as at:
         given = _labels_like(labels, convert_to_tensor(logits))
         fixed = reshaping.stop_gradient(given, name="labels_stop_gradient")
-        position = dim if axis is None else axis
-        return softmax_cross_entropy_with_logits_v2(fixed, logits, axis=position, name=at)
+        along = dim if axis is None else axis
+        return softmax_cross_entropy_with_logits_v2(fixed, logits, axis=along, name=at)
 
 
 def _by_name(function: str, sentinel: Any, labels: Any, logits: Any) -> None:

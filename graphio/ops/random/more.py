@@ -71,11 +71,11 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         x = convert_to_tensor(value, name="value")
         requested = convert_to_tensor(size, dtypes.int32, name="size")
         _check_crop(x, size)
-        capacity = array.shape(x) - requested + 1
+        starts = array.shape(x) - requested + 1
         rank = requested.shape[0].value
         count = array.shape(requested) if rank is None else [rank]
         draws = random_uniform(count, 0, dtypes.int32.max, dtypes.int32, seed)
-        return index.slice(x, elementwise.floormod(draws, capacity), requested, name=at)
+        return index.slice(x, elementwise.floormod(draws, starts), requested, name=at)
 
 
 def _check_crop(x: Tensor, size: Any) -> None:

@@ -36,7 +36,7 @@ class Memory:
 
     def copies(self, views: Mapping[str, Array]) -> dict[str, Array]:
         """Copies by name; those of the call before are gone."""
-        size = sum(_capacity(view) for view in views.values())
+        size = sum(_aligned_bytes(view) for view in views.values())
         if self._block.size < size:
             self.release()  # first: the old and the new block are never both there
             self._block = np.empty(size, np.uint8)
@@ -48,7 +48,7 @@ class Memory:
             memory = self._block[offset : offset + view.nbytes]
             copies[name] = memory.view(view.dtype).reshape(view.shape)
             np.copyto(copies[name], view)
-            offset += _capacity(view)
+            offset += _aligned_bytes(view)
         return copies
 
     def release(self) -> None:
@@ -56,7 +56,7 @@ class Memory:
         self._block = np.empty(0, np.uint8)
 
 
-def _capacity(array: Array) -> int:
+def _aligned_bytes(array: Array) -> int:
     """Bytes of a block for an array, so that the next one is aligned."""
     return 0 if array.dtype.hasobject else -(-array.nbytes // _ALIGN) * _ALIGN
 
@@ -135,7 +135,7 @@ class Background:
 
 
 _all: weakref.WeakSet[Background] = weakref.WeakSet()
-# #: those with an unreported error; they must not be collected before it was reported
+#: those with an unreported error; they must not be collected before it was reported
 _unseen: set[Background] = set()
 
 

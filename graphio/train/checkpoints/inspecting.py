@@ -82,13 +82,13 @@ def _refuse(checks: Sequence[_Check]) -> None:
     """Raises what verify raises, if a checkpoint is damaged, or newer than this reader."""
     wrong = [f"  {text}" for check in checks for text in check.wrong]
     newer = [f"  {check.newer}" for check in checks if check.newer]
-    reported = f"{len(newer)} of {len(checks)} checkpoints not checked:\n" + "\n".join(newer)
+    described = f"{len(newer)} of {len(checks)} checkpoints not checked:\n" + "\n".join(newer)
     if wrong:
         damaged = sum(bool(check.wrong) for check in checks)
         text = f"{damaged} of {len(checks)} checkpoints damaged:\n" + "\n".join(wrong)
-        raise errors.DataLossError(message=f"{text}\n{reported}" if newer else text)
+        raise errors.DataLossError(message=f"{text}\n{described}" if newer else text)
     if newer:
-        raise errors.UnimplementedError(message=reported)
+        raise errors.UnimplementedError(message=described)
 
 
 class _Check:
@@ -302,9 +302,9 @@ class Listing(Sequence[Listed]):
 
     def _title(self) -> str:
         step = "" if self.step is None else f", step {self.step}"
-        reported = "".join(f", {name} {value:.6g}" for name, value in self.metrics.items())
+        described = "".join(f", {name} {value:.6g}" for name, value in self.metrics.items())
         size = sum(row.bytes for row in self.rows)
-        return f"{self.what}{step}{reported}: {len(self.rows)} entries, {size:,} bytes"
+        return f"{self.what}{step}{described}: {len(self.rows)} entries, {size:,} bytes"
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [

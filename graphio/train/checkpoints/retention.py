@@ -30,13 +30,13 @@ class Kept(NamedTuple):
 
     Attributes:
         path: its prefix as it was given.
-        position: the same as an absolute path.
+        full_path: the same, absolute.
         time: seconds since 1970.
         value: what the best are chosen by; None: it is not among them.
     """
 
     path: str
-    position: str
+    full_path: str
     time: float
     value: float | None = None
 
@@ -83,7 +83,7 @@ class Retention:
     def record(
         self,
         where: str,
-        position: str,
+        full_path: str,
         latest_filename: str | None,
         layer: files.FileLayer,
         *,
@@ -94,28 +94,28 @@ class Retention:
 
         Args:
             where: the prefix as it was given.
-            position: the same as an absolute path: the process may have changed its directory.
+            full_path: the same, absolute: the process may have changed its directory.
             latest_filename: of the state file.
             layer: the operating system.
             meta_suffix: of the graph files that are deleted with their checkpoints.
             metrics: what was saved with it.
         """
-        self._leave_others(position, latest_filename)
-        marks = self._note(where, position, metrics)
+        self._leave_others(full_path, latest_filename)
+        marks = self._note(where, full_path, metrics)
         self._mark_best(marks, layer)
         times = [kept.time for kept in self._kept]
         state = checkpoint_state.as_state(
-            position,
-            [kept.position for kept in self._kept],
+            full_path,
+            [kept.full_path for kept in self._kept],
             times if np.isfinite(times).all() else None,
             self._next_preserved - self.hours * HOUR if self.hours < FOR_EVER else None,
         )
         state.expired = list(self._expired)
-        checkpoint_state.write_state(stores.split(position)[0], state, latest_filename, layer)
+        checkpoint_state.write_state(stores.split(full_path)[0], state, latest_filename, layer)
         self._unmark_others(marks, layer)
         self._delete_expired(layer, meta_suffix)
 
-    def _leave_others(self, position: str, latest_filename: str | None) -> None:
+    def _leave_others(self, full_path: str, latest_filename: str | None) -> None:
         """Of a list that was taken over only the checkpoints of the run that goes on may go.
 
         A process that restores from one folder and saves to another, or under another name, has
@@ -126,20 +126,20 @@ class Retention:
         self._adopted = False
         if (latest_filename or checkpoint_state.STATE_FILE) != checkpoint_state.STATE_FILE:
             self._kept, self._expired = (), ()
-        self._kept = tuple(one for one in self._kept if _run(one.position) == _run(position))
-        self._expired = tuple(path for path in self._expired if _run(path) == _run(position))
+        self._kept = tuple(one for one in self._kept if _run(one.full_path) == _run(full_path))
+        self._expired = tuple(path for path in self._expired if _run(path) == _run(full_path))
 
     def _note(
-        self, where: str, position: str, metrics: Mapping[str, float] | None
+        self, where: str, full_path: str, metrics: Mapping[str, float] | None
     ) -> Mapping[str, Set[str]]:
         """Adds the newest checkpoint; the oldest expire or are preserved. Returns the marks of
         those that it has looked at."""
         if not self.max_to_keep:
             return {}
         value = self.ranking.value(metrics) if self.ranking is not None else None
-        kept = [one for one in self._kept if _identity(one.position) != _identity(position)]
-        self._kept = (*kept, Kept(where, position, time.time(), value))
-        needed = {_identity(one.position) for one in self._kept}
+        kept = [one for one in self._kept if _identity(one.full_path) != _identity(full_path)]
+        self._kept = (*kept, Kept(where, full_path, time.time(), value))
+        needed = {_identity(one.full_path) for one in self._kept}
         self._expired = tuple(path for path in self._expired if _identity(path) not in needed)
         old = self._kept[: max(len(self._kept) - self.max_to_keep, 0)]
         if not (old or self._expired or self.ranking):
@@ -152,7 +152,7 @@ class Retention:
     def _marks(self) -> Mapping[str, Set[str]] | None:
         """Of all that may be deleted; None, with a warning, if that cannot be known now."""
         try:
-            return keeping.marks([*(one.position for one in self._kept), *self._expired])
+            return keeping.marks([*(one.full_path for one in self._kept), *self._expired])
         except OSError as error:
             warnings.warn(
                 f"no checkpoint is deleted now: which are protected cannot be known: {error}",
@@ -162,31 +162,31 @@ class Retention:
 
     def _expire(self, old: Sequence[Kept], marks: Mapping[str, Set[str]]) -> None:
         """Of those that are not among the newest the protected and the best stay in the list."""
-        best = {one.position for one in self._best()}
+        best = {one.full_path for one in self._best()}
         # Marks of the best that another Saver has put count where this one knows no best.
         ending = {BEST} if self.ranking is not None else set()
         self._expired = tuple(path for path in self._expired if not marks[path] - ending)
         for one in old:
-            if one.position in best or marks[one.position] - ending:
+            if one.full_path in best or marks[one.full_path] - ending:
                 continue
             self._kept = tuple(other for other in self._kept if other is not one)
             if math.isfinite(one.time) and one.time > self._next_preserved:
                 self._go_on_after(one.time)
             else:
-                self._expired += (one.position,)
+                self._expired += (one.full_path,)
 
     def _mark_best(self, marks: Mapping[str, Set[str]], layer: files.FileLayer) -> None:
         """Others that delete from this list, such as a C program, obey the marks."""
         for one in self._best():
-            if BEST not in marks.get(one.position, ()):
-                keeping.mark(one.position, BEST, layer)
+            if BEST not in marks.get(one.full_path, ()):
+                keeping.mark(one.full_path, BEST, layer)
 
     def _unmark_others(self, marks: Mapping[str, Set[str]], layer: files.FileLayer) -> None:
         """Removes the marks of those that are not among the best any more."""
-        best = {one.position for one in self._best()}
-        for position, found in marks.items():
-            if self.ranking is not None and BEST in found and position not in best:
-                keeping.unmark(position, BEST, layer)
+        best = {one.full_path for one in self._best()}
+        for full_path, found in marks.items():
+            if self.ranking is not None and BEST in found and full_path not in best:
+                keeping.unmark(full_path, BEST, layer)
 
     def _go_on_after(self, moment: float) -> None:
         """The hours go on from their grid; after a pause unused ones are left out."""

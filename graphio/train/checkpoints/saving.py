@@ -88,11 +88,11 @@ class Prepared:
 
     Attributes:
         where: the prefix as given; the caller may go to another folder before the commit.
-        position: the same as an absolute path.
+        full_path: the same, absolute.
     """
 
     where: str
-    position: str
+    full_path: str
     request: Request
     values: Mapping[str, Array]
     resources: Mapping[str, Resource]
@@ -152,11 +152,11 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     request, contents = prepared.request, prepared.contents
     if contents.inspect is not None:
         contents.inspect(prepared.values)
-    stores.of(prepared.position, layer)[0].make()
+    stores.of(prepared.full_path, layer)[0].make()
     own = request.meta_graph_suffix == "meta"
     with contextlib.nullcontext() if own else _graph_beside(prepared, layer):
         checkpoint.write_checkpoint(
-            prepared.position,
+            prepared.full_path,
             prepared.values,
             prepared.resources,
             step=prepared.step,
@@ -170,7 +170,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     if request.write_state:
         retention.record(
             prepared.where,
-            prepared.position,
+            prepared.full_path,
             request.latest_filename,
             layer,
             meta_suffix=request.meta_graph_suffix,
@@ -186,7 +186,7 @@ def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
     if meta is None:
         yield
         return
-    store, name = stores.of(f"{prepared.position}.{prepared.request.meta_graph_suffix}", layer)
+    store, name = stores.of(f"{prepared.full_path}.{prepared.request.meta_graph_suffix}", layer)
     if store.shared:
         yield
         store.put(name, [meta])

@@ -188,15 +188,15 @@ class Reader:
         if self._length(8) > len(self._data) - self._at:
             raise self._broken("a frame is cut off")
 
-    def _remember(self, position: int) -> None:
+    def _remember(self, index: int) -> None:
         if not self._stack or self._stack[-1] is MARK:
             raise self._broken("there is no value to remember")
-        self._memo[position] = self._stack[-1]
+        self._memo[index] = self._stack[-1]
 
-    def _recall(self, position: int) -> Any:
-        if position not in self._memo:
-            raise self._broken(f"value {position} is not in the memo")
-        return self._memo[position]
+    def _recall(self, index: int) -> Any:
+        if index not in self._memo:
+            raise self._broken(f"value {index} is not in the memo")
+        return self._memo[index]
 
     def _long(self) -> None:
         nbytes = self._length(1)

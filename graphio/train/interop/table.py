@@ -15,7 +15,7 @@ MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
 FOOTER = 48  # two handles, filled with zeros, and the magic
 TRAILER = 5  # a block's compression and its masked CRC
 PLAIN, SNAPPY = 0, 1
-CAPACITY = 64  # the most bytes that a byte may unpack to, keys and blocks together
+MAX_EXPANSION = 64  # the most bytes that a byte may unpack to, keys and blocks together
 
 
 def unmask(crc: int) -> int:
@@ -37,7 +37,7 @@ def read_table(data: bytes, what: str) -> dict[bytes, bytes]:
 class _Table:
     def __init__(self, data: bytes, what: str) -> None:
         self._data, self.what = data, what
-        self._capacity = CAPACITY * len(data)
+        self._bytes_left = MAX_EXPANSION * len(data)
 
     def rows(self) -> dict[bytes, bytes]:
         """All keys with their values: blocks, a block about filters, the list of blocks, footer."""
@@ -112,9 +112,9 @@ class _Table:
             yield key, block[at - size : at]
 
     def _take(self, count: int) -> None:
-        self._capacity -= count
-        if self._capacity < 0:
-            raise refused(self.what, f"it unpacks to more than {CAPACITY} times its size")
+        self._bytes_left -= count
+        if self._bytes_left < 0:
+            raise refused(self.what, f"it unpacks to more than {MAX_EXPANSION} times its size")
 
 
 def slice_key(name: str, extents: list[tuple[int, int]]) -> bytes:

@@ -128,12 +128,12 @@ class TensorFlowSource:
         row = find(self._rows, name, self.what)
         if not row.slices:
             return self._read(name, row)
-        parts = [(self._read(name, self._parts[key]), position) for key, position in row.slices]
+        parts = [(self._read(name, self._parts[key]), where) for key, where in row.slices]
         whole = np.empty(row.dims, parts[0][0].dtype)
         filled = np.zeros(row.dims, np.bool_)
-        for part, position in parts:
-            whole[position] = part
-            filled[position] = True
+        for part, where in parts:
+            whole[where] = part
+            filled[where] = True
         if not filled.all():
             raise damaged(self.what, f"the slices of {name!r} overlap")
         return frozen(whole)
@@ -189,13 +189,13 @@ class TensorFlowSource:
         name = self._text(key)
         if len(extents) != len(dims):
             raise damaged(self.what, f"a slice of {name!r} has {len(extents)} dimensions")
-        position = []
+        where = []
         for (start, length), dim in zip(extents, dims, strict=True):
             start, length = (start, length) if length >= 0 else (0, dim)
             if start < 0 or start + length > dim:
                 raise damaged(self.what, f"a slice of {name!r} reaches beyond {list(dims)}")
-            position.append(slice(start, start + length))
-        return slice_key(name, extents), tuple(position)
+            where.append(slice(start, start + length))
+        return slice_key(name, extents), tuple(where)
 
     def _check_slices(self, name: str, row: _Row) -> None:
         """The parts of a partitioned variable are there and have as many elements as the
@@ -205,9 +205,9 @@ class TensorFlowSource:
         if len({key for key, _ in row.slices}) < len(row.slices):
             raise damaged(self.what, f"a slice of {name!r} is there twice")
         total = 0
-        for key, position in row.slices:
+        for key, where in row.slices:
             part = self._parts.get(key)
-            lengths = tuple(s.stop - s.start for s in position)
+            lengths = tuple(s.stop - s.start for s in where)
             if part is None or part.slices or (part.kind, part.dims) != (row.kind, lengths):
                 raise damaged(self.what, f"a slice of {name!r} is missing or has another type")
             total += math.prod(lengths)

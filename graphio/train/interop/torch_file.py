@@ -19,7 +19,7 @@ from graphio.train.interop.zip_file import ZipFile
 DEEPEST = 64  # dicts and lists in each other
 #: the memory that a byte of the pickle may take when values are named: a value costs half of it and
 #: its name's length. More than that is a value that is shared again and again.
-CAPACITY = 128
+MAX_EXPANSION = 128
 
 #: torch's dtypes, and the classes of its storages, to our element types
 DTYPES = {
@@ -98,7 +98,7 @@ class TorchSource:
         value = Reader(data, self.what, self._globals(), self._storage).load()
         self._tensors: dict[str, _Tensor] = {}
         self.skipped: dict[str, str] = {}
-        self._capacity = len(data) * CAPACITY
+        self._bytes_left = len(data) * MAX_EXPANSION
         self._flatten(value, "", stem(path), 0)
         self._entries = {name: Entry(t.row.number, t.dims) for name, t in self._tensors.items()}
 
@@ -259,8 +259,8 @@ class TorchSource:
 
     def _flatten(self, value: Any, name: str, alone: str, depth: int) -> None:
         """Files the tensors in a value under their names; `alone`: of a lone tensor."""
-        self._capacity -= CAPACITY // 2 + len(name)
-        if depth > DEEPEST or self._capacity < 0:
+        self._bytes_left -= MAX_EXPANSION // 2 + len(name)
+        if depth > DEEPEST or self._bytes_left < 0:
             raise refused(
                 self.what, f"its dicts and lists are nested deeper than {DEEPEST} times, or "
                 "again and again"

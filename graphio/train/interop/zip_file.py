@@ -63,7 +63,7 @@ class ZipFile:
         count, size, offset = self._end()
         self._limit = offset  # the central directory starts where the last entry ends
         self.members = self._directory(count, offset, offset + size)
-        self._positions = {m.name: self._position(m) for m in self.members.values()}
+        self._extents = {m.name: self._extent(m) for m in self.members.values()}
         self._check_overlaps()
         total = sum(m.size for m in self.members.values() if m.method == DEFLATED)
         advice = f"open it with tf.train.load_values(path, unpacked={total})"
@@ -162,7 +162,7 @@ class ZipFile:
             raise damaged(self.what, f"the entry {name!r} is larger than the file can be")
         return fields
 
-    def _position(self, member: Member) -> tuple[int, int]:
+    def _extent(self, member: Member) -> tuple[int, int]:
         """The offsets of an entry and of its bytes; both descriptions must agree."""
         at = member.offset
         if self._limit - at < LOCAL.size:
@@ -190,7 +190,7 @@ class ZipFile:
     def _check_overlaps(self) -> None:
         """No byte belongs to two entries: else small files could hold endless data."""
         end = 0
-        for name, (at, start) in sorted(self._positions.items(), key=lambda item: item[1]):
+        for name, (at, start) in sorted(self._extents.items(), key=lambda item: item[1]):
             if at < end:
                 raise damaged(self.what, f"the entry {name!r} overlaps another")
             end = start + self.members[name].packed
@@ -226,7 +226,7 @@ class ZipFile:
         return data
 
     def _packed(self, member: Member) -> memoryview:
-        _, start = self._positions[member.name]
+        _, start = self._extents[member.name]
         return self._view[start : start + member.packed]
 
     def _unpacked(self, member: Member, limit: int) -> bytes:

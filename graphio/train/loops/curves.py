@@ -95,8 +95,8 @@ def _dress(axes: Any, name: str, log_scale: bool, marks: Mapping[int, str], lege
     axes.set(xlabel="step", ylabel=name, yscale="log" if log_scale else "linear")
     for step, text in marks.items():
         axes.axvline(step, color="gray", lw=1)
-        position = {"xycoords": axes.get_xaxis_transform(), "rotation": 90, "color": "gray"}
-        axes.annotate(text, (step, 0.03), va="bottom", ha="right", **position)
+        style = {"xycoords": axes.get_xaxis_transform(), "rotation": 90, "color": "gray"}
+        axes.annotate(text, (step, 0.03), va="bottom", ha="right", **style)
     if legend:
         axes.legend()
 

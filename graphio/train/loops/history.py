@@ -177,14 +177,14 @@ class History:
         for name in self.names:
             steps, values = self[name]
             least = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
-            reported = (f"{values[-1]:.6g}", f"{values[least]:.6g}", steps[least])
-            rows.append((name, len(steps), steps[-1], *reported))
+            shown = (f"{values[-1]:.6g}", f"{values[least]:.6g}", steps[least])
+            rows.append((name, len(steps), steps[-1], *shown))
         head = ("name", "steps", "last step", "last", "least", "at step")
         return html.table("History", head, rows, svg_of(self) if rows else "")
 
     def __repr__(self) -> str:
-        reported = ", ".join(f"{name}: {len(known)}" for name, known in self._known.items())
-        return f"<tf.train.History {{{reported}}}>"
+        shown = ", ".join(f"{name}: {len(known)}" for name, known in self._known.items())
+        return f"<tf.train.History {{{shown}}}>"
 
 
 def _number(name: str, value: Any) -> float:

@@ -99,17 +99,17 @@ class SessionManager:
         with _closed_on_error(session):
             if not loaded:
                 self._initialise(session, init_op, init_feed_dict, init_fn)
-            reported = f"Init op: {_name(init_op)}, init fn: {init_fn}"
+            described = f"Init op: {_name(init_op)}, init fn: {init_fn}"
             missing = self._local_init(session)
             if missing:
                 raise RuntimeError(
-                    f"Init operations did not make model ready for local_init. {reported}, error: "
+                    f"Init operations did not make model ready for local_init. {described}, error: "
                     f"{missing}"
                 )
             missing = _missing(session, self._ready_op)
             if missing:
                 raise RuntimeError(
-                    f"Init operations did not make model ready. {reported}, local_init_op: "
+                    f"Init operations did not make model ready. {described}, local_init_op: "
                     f"{_name(self._local_init_op)}, error: {missing}"
                 )
         return session

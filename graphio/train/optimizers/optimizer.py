@@ -260,11 +260,9 @@ class Optimizer(Subclassing):
             else:  # that of its first value, which is not known before the run
                 shape = array.shape(variable.initialized_value())
             initial = array.fill(shape, convert_to_tensor(value, variable.dtype.base_dtype))
-        return self._position_slot(variable, name, suffix, initial)
+        return self._add_slot(variable, name, suffix, initial)
 
-    def _position_slot(
-        self, variable: Variable, name: str, suffix: str, initial: Tensor
-    ) -> Variable:
+    def _add_slot(self, variable: Variable, name: str, suffix: str, initial: Tensor) -> Variable:
         # As TensorFlow: a slot made inside a variable scope bears the scope's name once more.
         scope = get_variable_scope().name
         full = f"{scope}/{variable.op.name}" if scope else variable.op.name
@@ -354,11 +352,14 @@ def _require_fitting(gradient: Any, variable: Any) -> None:
 
 def _require_scalar(value: Any, name: str) -> None:
     if isinstance(value, (Tensor, Variable)):
-        scalar, reported = value.shape.ndims in (None, 0), f"of shape {value.shape}"
+        scalar, described = value.shape.ndims in (None, 0), f"of shape {value.shape}"
     else:
-        scalar, reported = not isinstance(value, (list, tuple)) and np.ndim(value) == 0, repr(value)
+        scalar, described = (
+            not isinstance(value, (list, tuple)) and np.ndim(value) == 0,
+            repr(value),
+        )
     if not scalar:
-        raise ValueError(f"{name} is {reported}, expected a number or a scalar tensor")
+        raise ValueError(f"{name} is {described}, expected a number or a scalar tensor")
 
 
 def _require_floating(values: Sequence[Any]) -> None:

@@ -24,7 +24,7 @@ class Subclassing:
     """The part of Optimizer that optimizers of programs rely on."""
 
     _slot_variables: dict[tuple[str, Variable], Variable]
-    _position_slot: Callable[[Variable, str, str, Tensor], Variable]
+    _add_slot: Callable[[Variable, str, str, Tensor], Variable]
 
     def __init__(self) -> None:
         self._slot_variables = {}
@@ -66,9 +66,7 @@ class Subclassing:
         """The slot of a variable, made of a value if there is none."""
         if (slot_name, var) not in self._slot_variables:
             value = convert_to_tensor(val)
-            self._slot_variables[slot_name, var] = self._position_slot(
-                var, slot_name, op_name, value
-            )
+            self._slot_variables[slot_name, var] = self._add_slot(var, slot_name, op_name, value)
         return self._slot_variables[slot_name, var]
 
     def _get_or_make_slot_with_initializer(
