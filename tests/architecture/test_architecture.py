@@ -278,7 +278,7 @@ def case_rows() -> set[tuple[str, str]]:
     return {(case.domain, case.op) for case in (*cases.CASES, *cases.BAD)} | set(ELSEWHERE)
 
 
-def test_an_operator_has_all_its_positions() -> None:
+def test_an_operator_has_all_its_parts() -> None:
     kernels.load_all()
     positions = {
         "a numpy kernel in runtime/kernels": set(registry.operators()),

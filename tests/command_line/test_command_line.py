@@ -135,7 +135,7 @@ def test_inputs_that_cannot_be_taken_are_reported_with_their_file_or_name(
 @pytest.mark.parametrize(
     "content, text", [(b"", "is empty"), (b"nothing", "does not begin as one")]
 )
-def test_a_file_that_is_no_model_is_reported(
+def test_a_file_that_is_not_a_model_is_reported(
     graphio: Command, tmp_path: Path, content: bytes, text: str
 ) -> None:
     (tmp_path / "x.gio").write_bytes(content)

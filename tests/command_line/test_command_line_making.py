@@ -305,7 +305,7 @@ def test_no_code_is_written_for_a_damaged_model(
     assert not (tmp_path / "c").exists()
 
 
-def test_what_is_no_model_of_ours_is_reported_how_to_become_one(
+def test_what_is_no_model_of_ours_is_refused_with_how_to_convert_it(
     graphio: Command, files: Path
 ) -> None:
     assert "graphio convert" in graphio("export-c", files / "net.onnx", code=exits.FILE).err

@@ -444,7 +444,7 @@ def test_what_stands_for_missing_values_must_be_of_the_columns_type(
             make(people() if make is ArrowDataset else paths, missing={name: value})
 
 
-def test_without_pyarrow_it_is_reported_what_to_install(monkeypatch: Any) -> None:
+def test_without_pyarrow_what_to_install_is_reported(monkeypatch: Any) -> None:
     real = builtins.__import__
 
     def without(name: str, *arguments: Any) -> Any:

@@ -89,7 +89,7 @@ def test_prefetch_is_ahead_by_its_size_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("parallel", [None, 3])
-def test_an_error_comes_in_its_position_and_the_data_goes_on(parallel: int | None) -> None:
+def test_an_error_comes_in_its_turn_and_the_data_goes_on(parallel: int | None) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         data = D.from_tensor_slices([0, 1, 7, 0])
         data = data.map(lambda i: tf.gather([10, 20], i), num_parallel_calls=parallel).prefetch(4)
@@ -100,7 +100,7 @@ def test_an_error_comes_in_its_position_and_the_data_goes_on(parallel: int | Non
         assert rest(session, element) == [10]
 
 
-def test_an_error_of_a_source_comes_in_its_position() -> None:
+def test_an_error_of_a_source_comes_in_its_turn() -> None:
     def generator() -> Any:
         yield 1
         raise RuntimeError("no more")

@@ -27,7 +27,7 @@ import numpy as np
 import test_architecture
 from graphio.ops.math.elementwise import cube
 
-test_architecture.test_an_operator_has_all_its_positions()
+test_architecture.test_an_operator_has_all_its_parts()
 x = tf.placeholder(tf.float32, [None], name="x")
 y = cube(x)
 (slope,) = tf.gradients(y, x)

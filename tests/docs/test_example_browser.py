@@ -124,9 +124,7 @@ def test_every_digit_that_is_drawn_is_read(page: Any) -> None:
     assert read == [str(digit) for digit in web_pages.STROKES]
 
 
-def test_scores_are_progress_bars_and_the_page_says_its_sizes_and_time(
-    page: Any, site: Path
-) -> None:
+def test_scores_are_drawn_and_the_page_says_its_sizes_and_time(page: Any, site: Path) -> None:
     web_pages.draw(page, 3)
     widths = page.eval_on_selector_all("#scores i", "rows => rows.map(row => row.offsetWidth)")
     assert len(widths) == 10 and max(widths) == widths[3] > 5 * (sum(widths) - widths[3])

@@ -50,7 +50,7 @@ def test_independent_operations_meet(target: str) -> None:
 
 
 @TARGETS
-def test_there_are_no_more_at_a_time_than_was_reported(target: str) -> None:
+def test_there_are_no_more_at_a_time_than_requested(target: str) -> None:
     lock, now, most = threading.Lock(), [0], [0]
 
     def work() -> np.float32:

@@ -271,7 +271,7 @@ def test_every_public_function_and_class_pickles_by_name() -> None:
     assert len(values) > 1000 and not wrong
 
 
-def test_parts_of_a_graph_say_what_to_send_in_their_position() -> None:
+def test_parts_of_a_graph_say_what_to_send_instead() -> None:
     with tf.Graph().as_default() as graph, tf.Session() as session:
         v = tf.get_variable("v", [2])
         data = tf.data.Dataset.range(3)

@@ -195,7 +195,7 @@ def test_options_have_tensorflows_fields_and_types() -> None:
 
 
 @pytest.mark.parametrize("target", ["", "cinfer"])
-def test_a_device_is_reported_of_though_its_nodes_need_no_step(target: str) -> None:
+def test_a_device_is_reported_though_its_nodes_need_no_step(target: str) -> None:
     metadata, options = tf.RunMetadata(), tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     with tf.Graph().as_default():
         with tf.device("/cpu:1"):

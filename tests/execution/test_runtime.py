@@ -235,7 +235,7 @@ def test_models_share_a_state(engine: str) -> None:
 
 
 @BOTH
-def test_is_initialized_asks_at_its_position(engine: str) -> None:
+def test_is_initialized_reads_at_its_position(engine: str) -> None:
     b = StateBuilder()
     x = b.placeholder("x", "float32", [2])
     b.variable("v", [2])

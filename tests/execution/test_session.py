@@ -462,7 +462,7 @@ def test_seeds_follow_tensorflows_rules(target: str) -> None:
 
 
 @TARGETS
-def test_a_result_that_has_no_capacity_is_tensorflows_error(target: str) -> None:
+def test_a_result_that_exceeds_the_memory_is_tensorflows_error(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         size = tf.placeholder(tf.int64, [1])
         spread = tf.broadcast_to(1.0, size)

@@ -267,7 +267,7 @@ def test_tensor_shape_knows_what_is_unknown() -> None:
         ([None, 2.5], "dimension 1 is 2.5, expected"),
     ],
 )
-def test_a_size_that_is_no_integer_is_reported_with_its_dimension(
+def test_a_size_that_is_not_an_integer_is_reported_with_its_dimension(
     shape: list[Any], text: str
 ) -> None:
     with pytest.raises(TypeError, match=text):
@@ -431,7 +431,7 @@ def test_folding_sees_shapes_that_become_known_later(graph: tf.Graph) -> None:
     assert tf.reshape(tf.placeholder(tf.float32), doubled).shape.as_list() == [6, 10]
 
 
-def test_what_is_reported_to_be_left_out_is_not_there() -> None:
+def test_what_is_documented_as_left_out_is_not_there() -> None:
     there = []
     for name in refusals._LEFT_OUT:
         with contextlib.suppress(AttributeError):

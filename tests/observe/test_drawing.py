@@ -122,7 +122,7 @@ def test_a_variable_that_nobody_reads_is_no_end() -> None:
     assert not [text for text in Picture(graph).strings if "unread" in text]
 
 
-def test_strings_fit_into_their_boxes(browser: Any, picture: Picture) -> None:
+def test_labels_fit_into_their_boxes(browser: Any, picture: Picture) -> None:
     page = browser.new_page()
     page.set_content(picture.html)
     overhang = page.evaluate(OVERHANG)

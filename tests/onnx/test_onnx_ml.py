@@ -345,7 +345,7 @@ def test_a_map_becomes_one_row_by_its_vocabulary(keys: int, value: Any, engine: 
 
 
 @BOTH
-def test_the_values_of_a_map_by_ascending_key_or_by_key_as_position(engine: str) -> None:
+def test_the_values_of_a_map_by_ascending_key_or_by_key_as_index(engine: str) -> None:
     keys, values = np.array([4, 1, 2]), np.array([0.5, 1.5, 2.5], np.float32)
     number, word = TensorProto.FLOAT, TensorProto.STRING
     dense = map_model("CastMap", TensorProto.INT64, number, {"cast_to": "TO_FLOAT"})

@@ -214,7 +214,7 @@ def pair(g: Graphs) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("trips", [0, 1, 3])
-def test_sequences_change_positions_in_a_loop(g: Graphs, trips: int) -> None:
+def test_sequences_are_swapped_in_a_loop(g: Graphs, trips: int) -> None:
     a, b = pair(g)
     loop(
         g, "i", [a, b], [sequence(), sequence()],

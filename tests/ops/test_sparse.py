@@ -269,7 +269,7 @@ def test_operations_wait_for_a_sparse_tensor(target: str) -> None:
     assert tf.global_variables() == [v]
 
 
-def test_nest_takes_composites_apart_only_when_reported() -> None:
+def test_nest_takes_composites_apart_only_when_requested() -> None:
     sp = tf.SparseTensor(INDICES, VALUES, SHAPE)
     assert tf.nest.flatten([sp]) == [sp]
     parts = tf.nest.flatten([sp, 1], expand_composites=True)

@@ -107,16 +107,16 @@ def moments(begin: int, count: int, folder: Path) -> Result:
         run = runs[target]
         run.saver._layer = held = Held()
         run.steps(rng.randint(1, 3))
-        position = folder / (target or "runtime")
-        position.mkdir(exist_ok=True)
-        step, prefix = run.step, run.save(position)
+        run_folder = folder / (target or "runtime")
+        run_folder.mkdir(exist_ok=True)
+        step, prefix = run.step, run.save(run_folder)
         run.steps(rng.randint(1, 5))
         if tf.train.checkpoint_exists(prefix):
             result.lost.append(f"trial {trial}: {prefix} was there before it was written")
         held.go.set()
         run.saver.wait()
         result.count("saves")
-        if steps_in(prefix) != {step} or tf.train.latest_checkpoint(position) != prefix:
+        if steps_in(prefix) != {step} or tf.train.latest_checkpoint(run_folder) != prefix:
             result.lost.append(f"trial {trial}: step {step} is {steps_in(prefix)}")
     return result
 

@@ -215,23 +215,23 @@ def plays(pair: Pair) -> Slice:
 
     def run(seed: int, count: int, folder: Path) -> Result:
         chance, judge = random.Random(seed), Judge(folder)
-        position = folder / "real"
-        position.mkdir()
-        names = list(pair.tasks(position))
+        real_folder = folder / "real"
+        real_folder.mkdir()
+        names = list(pair.tasks(real_folder))
         for number, order in enumerate(_chosen(chance, names)[: max(count, 1) * PLAYS]):
-            emptied(position)
-            first = save(position, FIRST) if pair.first else NOTHING
-            initial = held(position)
+            emptied(real_folder)
+            first = save(real_folder, FIRST) if pair.first else NOTHING
+            initial = held(real_folder)
             killed = chance.choice(names) if number % 3 == 0 else None
-            play = Play(pair.tasks(position), order, killed)
+            play = Play(pair.tasks(real_folder), order, killed)
             what = f"{order}, {killed} killed"
-            if replayed(play.operations, initial) != held(position):
+            if replayed(play.operations, initial) != held(real_folder):
                 raise AssertionError("the recording is not what happened")
             judge.result.lost += [f"{what}: refused: {reported}" for reported in play.refused()]
             judge.judge(play, initial, first, what)
             named = pair.named and killed is None
             try:
-                judge.result.lost += [f"{what}: {left}" for left in _after(position, named)]
+                judge.result.lost += [f"{what}: {left}" for left in _after(real_folder, named)]
             except errors.OpError as error:
                 judge.result.lost.append(f"{what}: {error}")
         return judge.result
@@ -239,17 +239,17 @@ def plays(pair: Pair) -> Slice:
     return run
 
 
-def _after(position: Path, named: bool) -> Iterator[str]:
+def _after(real_folder: Path, named: bool) -> Iterator[str]:
     """The faults after a play: in the plain graph file, and in the files after one more save."""
-    step, plain = found(position), position / f"{BASE}.meta"
+    step, plain = found(real_folder), real_folder / f"{BASE}.meta"
     if named and not plain.exists():
         yield "the graph file has no plain name"
     elif named and plain.read_bytes() != b"graph of %d" % step:
         yield "the plain graph file is another's"
     with workload.hours_later(time.time() + 1):
-        save(position, 9)
-    if found(position) != 9 or strays(position):
-        yield f"after one more save these are left: {strays(position)}"
+        save(real_folder, 9)
+    if found(real_folder) != 9 or strays(real_folder):
+        yield f"after one more save these are left: {strays(real_folder)}"
 
 
 def old_rule(seed: int, count: int, folder: Path) -> Result:

@@ -93,7 +93,7 @@ static void note(const char *format, ...) {
 }
 
 /* 1: a file of the folder, 2: the folder, 0: neither. */
-static int position(int at, const char *path) {
+static int kind_of_path(int at, const char *path) {
   size_t length = strlen(folder);
   if (!length) return 0;
   if (path[0] != '/' && at >= 0 && at < HANDLES) return (watched[at] & 3) == 2;
@@ -142,7 +142,7 @@ static int opened(int handle, int kind, int flags, const char *path) {
     va_start(arguments, flags);                                                            \
     mode_t mode = va_arg(arguments, mode_t);                                               \
     va_end(arguments);                                                                     \
-    int kind = position(at, path);                                                         \
+    int kind = kind_of_path(at, path);                                                     \
     if (kind && fails((flags & O_ACCMODE) == O_RDONLY ? WAITS | READS : WAITS)) return -1; \
     return opened(next(at, path, flags, mode), kind, flags, path);                         \
   }
@@ -156,7 +156,7 @@ OPEN_AT(openat64)
     va_start(arguments, flags);                                                            \
     mode_t mode = va_arg(arguments, mode_t);                                               \
     va_end(arguments);                                                                     \
-    int kind = position(AT_FDCWD, path);                                                   \
+    int kind = kind_of_path(AT_FDCWD, path);                                               \
     if (kind && fails((flags & O_ACCMODE) == O_RDONLY ? WAITS | READS : WAITS)) return -1; \
     return opened(next(path, flags, mode), kind, flags, path);                             \
   }
@@ -231,11 +231,11 @@ static void make_older(struct timespec *time) {
 STAT(fstat, stat)
 STAT(fstat64, stat64)
 
-#define STAT_PATH(name, type)                                \
-  int name(const char *path, struct type *about) {           \
-    NEXT(int, name, const char *, struct type *);            \
-    if (position(AT_FDCWD, path) && fails(READS)) return -1; \
-    AGED(next(path, about), about);                          \
+#define STAT_PATH(name, type)                                    \
+  int name(const char *path, struct type *about) {               \
+    NEXT(int, name, const char *, struct type *);                \
+    if (kind_of_path(AT_FDCWD, path) && fails(READS)) return -1; \
+    AGED(next(path, about), about);                              \
   }
 STAT_PATH(stat, stat)
 STAT_PATH(stat64, stat64)
@@ -245,7 +245,7 @@ STAT_PATH(lstat64, stat64)
 #define STAT_AT(name, type)                                           \
   int name(int at, const char *path, struct type *about, int flags) { \
     NEXT(int, name, int, const char *, struct type *, int);           \
-    if (position(at, path) && fails(READS)) return -1;                \
+    if (kind_of_path(at, path) && fails(READS)) return -1;            \
     AGED(next(at, path, about, flags), about);                        \
   }
 STAT_AT(fstatat, stat)
@@ -253,7 +253,7 @@ STAT_AT(fstatat64, stat64)
 
 DIR *opendir(const char *path) {
   NEXT(DIR *, opendir, const char *);
-  return position(AT_FDCWD, path) && fails(READS) ? NULL : next(path);
+  return kind_of_path(AT_FDCWD, path) && fails(READS) ? NULL : next(path);
 }
 
 #define READ_FOLDER(name, type)                             \
@@ -286,13 +286,13 @@ static int renamed(int done, const char *old, const char *new_name) {
 
 int rename(const char *old, const char *new_name) {
   NEXT(int, rename, const char *, const char *);
-  if (!position(AT_FDCWD, new_name)) return next(old, new_name);
+  if (!kind_of_path(AT_FDCWD, new_name)) return next(old, new_name);
   return fails(0) ? -1 : renamed(next(old, new_name), old, new_name);
 }
 
 int renameat(int from, const char *old, int to, const char *new_name) {
   NEXT(int, renameat, int, const char *, int, const char *);
-  if (!position(to, new_name)) return next(from, old, to, new_name);
+  if (!kind_of_path(to, new_name)) return next(from, old, to, new_name);
   return fails(0) ? -1 : renamed(next(from, old, to, new_name), old, new_name);
 }
 
@@ -303,13 +303,13 @@ static int removed(int done, const char *path) {
 
 int unlink(const char *path) {
   NEXT(int, unlink, const char *);
-  if (!position(AT_FDCWD, path)) return next(path);
+  if (!kind_of_path(AT_FDCWD, path)) return next(path);
   return fails(0) ? -1 : removed(next(path), path);
 }
 
 int unlinkat(int at, const char *path, int flags) {
   NEXT(int, unlinkat, int, const char *, int);
-  if (!position(at, path)) return next(at, path, flags);
+  if (!kind_of_path(at, path)) return next(at, path, flags);
   return fails(0) ? -1 : removed(next(at, path, flags), path);
 }
 

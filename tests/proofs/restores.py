@@ -154,8 +154,8 @@ def trees(begin: int, count: int, folder: Path) -> Result:
     @given(case=random_trees.cases(), target=st.sampled_from(["", "cinfer"]))
     def check(case: Any, target: str) -> None:
         result.count("trees")
-        with tempfile.TemporaryDirectory(dir=slices.memory()) as position:
-            prefix = str(Path(position) / "m")
+        with tempfile.TemporaryDirectory(dir=slices.memory()) as memory_folder:
+            prefix = str(Path(memory_folder) / "m")
             write_checkpoint(prefix, case.stored, shard_bytes=case.shard_bytes)
             with tf.Graph().as_default(), tf.Session(target) as session:
                 random_trees.outcome(case, session, prefix)

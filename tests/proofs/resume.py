@@ -288,10 +288,10 @@ def jobs(
     for i, name in enumerate(PROGRAMS[way] if names is None else names):
         first = rng.randint(1, 7)
         last = first + rng.randint(1, 6)
-        position = folder / f"{way}-{engine}-{i}"
-        position.mkdir()
+        run_folder = folder / f"{way}-{engine}-{i}"
+        run_folder.mkdir()
         number = None if way in ("saver", "model") and i % 3 == 2 else seed + i
-        found.append(Job(way, name, engine, first, last, number, str(position)))
+        found.append(Job(way, name, engine, first, last, number, str(run_folder)))
     return found
 
 
@@ -339,10 +339,10 @@ def trial(way: str, engine: str) -> Mode:
     def run(seed: int, count: int, folder: Path) -> Result:
         total = Result()
         for k in range(count):
-            position = folder / str(k)
-            position.mkdir()
+            run_folder = folder / str(k)
+            run_folder.mkdir()
             threads = random.Random(seed + k).choice([(1, 2), (2, 1), (1, 4), (1, 1)])
-            found = resumed(jobs(way, engine, 1000 * seed + k, position), threads)
+            found = resumed(jobs(way, engine, 1000 * seed + k, run_folder), threads)
             total.count("resumed runs", found.counts["resumed runs"])
             total.lost += found.lost
         return total

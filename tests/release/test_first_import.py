@@ -228,7 +228,7 @@ def test_the_name_for_pip_is_that_of_the_project_file() -> None:
     assert '"graphio[' not in project
 
 
-def test_hints_for_extras_are_made_in_one_position() -> None:
+def test_hints_for_extras_are_made_in_one_module() -> None:
     folders = ("graphio", "runtime", "tools", "examples", "benchmarks")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     made = {path.name for path in sources if re.search(r"pip install ['.]", path.read_text())}

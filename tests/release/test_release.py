@@ -79,7 +79,7 @@ def test_a_version_that_is_described_at_too_great_a_length_is_found(copy: Path) 
     assert f"has {release.MOST_LINES + 1} lines, expected at most" in found
 
 
-def test_a_changelog_needs_a_position_for_what_comes(copy: Path) -> None:
+def test_a_changelog_needs_a_section_for_what_comes(copy: Path) -> None:
     replace(copy / release.CHANGELOG, release.UNRELEASED, "## [0.0.1] - 2026-01-01")
     assert release.problems(copy) == [
         f"{release.CHANGELOG}: begins with another section than ## [Unreleased]"

@@ -245,7 +245,7 @@ def test_what_is_no_saved_model_is_refused(tmp_path: Path) -> None:
     assert graph.get_operations() == []
 
 
-def test_a_untrusted_asset_stays_in_the_folder(tmp_path: Path) -> None:
+def test_an_untrusted_asset_stays_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("a")
     asset = tf.constant(str(tmp_path / "words.txt"), name="words")
     main = tf.Variable("", name="seen", trainable=False).assign(asset).op

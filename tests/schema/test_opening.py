@@ -81,7 +81,7 @@ def test_a_state_is_not_saved_into_what_is_no_folder(engine: str, files: Path) -
 
 
 @engines.BOTH
-def test_inputs_without_names_are_reported_their_names(engine: str, files: Path) -> None:
+def test_inputs_without_names_are_refused_with_their_names(engine: str, files: Path) -> None:
     train = engines.module(engine).load(files / "net.gio").signature("train")
     with pytest.raises(TypeError, match=r"'train' takes its inputs by name: \(x=..., y=...\)"):
         train([[1, 2, 3]], [[1, 0]])

@@ -133,7 +133,7 @@ def test_arrays_of_the_other_byte_order_and_of_subclasses_stay_arrays(dtype: str
         assert list(attribute.value.t.dims) == list(value.shape)
 
 
-def test_nodes_that_differ_in_one_thing_are_reported_apart() -> None:
+def test_nodes_that_differ_in_one_thing_are_distinguished() -> None:
     changes: list[dict[str, Any]] = [
         {}, {"op": "Other"}, {"domain": "another"}, {"version": 2}, {"tf_type": "T"},
         {"outputs": [(tf.int32, [2])]}, {"outputs": [(tf.float32, [3])]},

@@ -321,8 +321,8 @@ def main() -> None:
         written(folder / name, NAME)
     sys.addaudithook(_audit)
     read(folder / "warm")
-    positions = sorted(path for path in folder.iterdir() if path.name != "warm")
-    found = {position.name: watched(functools.partial(read, position)) for position in positions}
+    entries = sorted(path for path in folder.iterdir() if path.name != "warm")
+    found = {entry.name: watched(functools.partial(read, entry)) for entry in entries}
     print(json.dumps({**found, "forbidden": watched(_forbidden)}))
 
 

@@ -237,8 +237,8 @@ if __name__ == "__main__":
     outcomes = {}
     for kind in KINDS:
         for again in "warm", "watched":  # modules that are imported late are loaded the second time
-            position = Path(sys.argv[1], kind, again)
-            position.mkdir(parents=True)
-            os.close(os.open(position, os.O_RDONLY))  # a mark in the record
-            outcomes[kind] = list(attacked(kind, position / "model"))
+            case_folder = Path(sys.argv[1], kind, again)
+            case_folder.mkdir(parents=True)
+            os.close(os.open(case_folder, os.O_RDONLY))  # a mark in the record
+            outcomes[kind] = list(attacked(kind, case_folder / "model"))
     print(json.dumps(outcomes))

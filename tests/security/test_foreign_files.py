@@ -94,7 +94,7 @@ def test_every_opener_of_models_says_what_a_file_is(opener: str, tmp_path: Path)
         assert "bytes" in opener or name in caught.value.message
 
 
-def test_a_session_that_loads_a_file_in_the_position_of_a_folder_is_reported(
+def test_a_session_that_loads_a_file_in_place_of_a_folder_is_reported(
     tmp_path: Path,
 ) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
@@ -128,7 +128,9 @@ def test_the_command_line_says_what_a_file_is(
 
 
 @pytest.mark.parametrize("load", [tf.runtime.load, tf.cinfer.load])
-def test_a_folder_is_reported_who_opens_it(load: Callable[[str], Any], tmp_path: Path) -> None:
+def test_a_folder_is_reported_with_what_opens_it(
+    load: Callable[[str], Any], tmp_path: Path
+) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=r"tf\.saved_model\.load opens those"):
         load(str(tmp_path))
 

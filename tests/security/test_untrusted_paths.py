@@ -104,12 +104,12 @@ def test_no_call_of_the_system_opens_anything_outside(tmp_path: Path) -> None:
     assert all(refused(kind, found) for kind, found in outcomes.items())
     lines = record.read_text(errors="replace").split("\n")
     for kind in KINDS:
-        position = work / kind / "watched"
-        after = lines[lines.index(str(position)) + 1 :]
+        case_folder = work / kind / "watched"
+        after = lines[lines.index(str(case_folder)) + 1 :]
         end = next((i for i, line in enumerate(after) if line.endswith("/warm")), len(after))
         opened = {Path(line) for line in after[:end] if line}
-        inside = {path for path in opened if path.is_relative_to(position / "model")}
-        assert inside and opened - inside <= {position / SECRET}
+        inside = {path for path in opened if path.is_relative_to(case_folder / "model")}
+        assert inside and opened - inside <= {case_folder / SECRET}
 
 
 # ---- Hugging Face's cache is made of links ----

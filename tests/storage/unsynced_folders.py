@@ -61,13 +61,13 @@ def main() -> None:
     reported = []
     for who, save in savers().items():
         for name in NUMBERS:
-            position = Path(sys.argv[1]) / f"{who}-{name}"
-            position.mkdir()
-            write_checkpoint(position / "m", {"v": np.zeros(9, np.float32)})
-            save(str(position / "m"))
-            shim.refuse_sync(position, getattr(errno, name))
-            reported.append([name, who, outcome(position, save)])
-            shim.refuse_sync(position, 0)
+            store_folder = Path(sys.argv[1]) / f"{who}-{name}"
+            store_folder.mkdir()
+            write_checkpoint(store_folder / "m", {"v": np.zeros(9, np.float32)})
+            save(str(store_folder / "m"))
+            shim.refuse_sync(store_folder, getattr(errno, name))
+            reported.append([name, who, outcome(store_folder, save)])
+            shim.refuse_sync(store_folder, 0)
     print(json.dumps(reported))
 
 

@@ -154,7 +154,7 @@ def test_images_of_floats_are_scaled() -> None:
 
 
 @TARGETS
-def test_sounds_and_strings(target: str) -> None:
+def test_audio_and_text_summaries(target: str) -> None:
     sound = np.float32([[[0.0], [1.0], [-1.0], [2.0]]])
     (value,) = shown(tf.summary.audio("s", sound, 8000.0, max_outputs=1), target)
     assert value.tag == "s/audio" and value.audio.content_type == "audio/wav"

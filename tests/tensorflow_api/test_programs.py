@@ -204,7 +204,7 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["r+", "w+", "a+", "r+b"])
-def test_a_file_is_read_and_written_by_positions_of_their_own(mode: str, tmp_path: Path) -> None:
+def test_a_file_is_read_and_written_at_separate_positions(mode: str, tmp_path: Path) -> None:
     path, wrap = str(tmp_path / "both.txt"), str.encode if "b" in mode else str
     file = tf.gfile.GFile(path, mode)
     file.write("one\n")

@@ -308,7 +308,7 @@ def a_method_has_a_gradient_of_its_own() -> Any:
 # ---- versions ----
 
 
-def test_programs_are_reported_the_version_of_tensorflow_whose_interface_it_is() -> None:
+def test_programs_read_the_version_of_tensorflow_whose_interface_it_is() -> None:
     assert tf.__version__ == tf.VERSION == tf.version.VERSION == "1.15.5"
     assert tf.graphio_version != tf.VERSION
 

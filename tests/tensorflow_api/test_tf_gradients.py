@@ -294,7 +294,7 @@ MATMULS: dict[str, Callable[[Any], Any]] = {
 @TARGETS
 @pytest.mark.parametrize("case", MATMULS)
 @pytest.mark.parametrize("zeros", range(5))
-def test_second_derivatives_of_a_matmul_are_right_where_factors_are_zero(
+def test_second_derivatives_of_a_product_reduction_are_right_where_factors_are_zero(
     target: str, case: str, zeros: int
 ) -> None:
     value = np.array([2.0, 3.0, -5.0, 7.0])

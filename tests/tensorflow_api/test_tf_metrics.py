@@ -270,7 +270,7 @@ def test_predicted_classes_are_compared_with_labels(target: str) -> None:
                      ("true_positive", "false_negative")]  # fmt: skip
 
 
-def test_collections_hold_what_they_are_reported_to() -> None:
+def test_collections_hold_what_is_requested() -> None:
     value, update = tf.metrics.accuracy([1], [1], None, ["values"], ["updates"])
     assert tf.get_collection("values") == [value] and tf.get_collection("updates") == [update]
     assert (value.op.name, update.op.name) == ("accuracy/value", "accuracy/update_op")

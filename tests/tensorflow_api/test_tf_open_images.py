@@ -105,7 +105,7 @@ def test_offsets_and_sizes_are_fed(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_image_is_transposed_as_often_as_is_fed(target: str) -> None:
+def test_an_image_is_rotated_as_often_as_is_fed(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         times = tf.placeholder(tf.int32, [])
         transposed = tf.image.rot90(BATCH, times)

@@ -100,7 +100,7 @@ def test_an_axis_that_is_known_builds_no_more_nodes_than_a_number() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_cannot_be_joined_or_transposed_is_refused_by_the_run(target: str) -> None:
+def test_what_cannot_be_joined_or_permuted_is_refused_by_the_run(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         axis, axes = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [None])
         both = tf.concat([tf.zeros([2, 3]), tf.zeros([3, 2])], axis)

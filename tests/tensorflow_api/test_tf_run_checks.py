@@ -37,7 +37,7 @@ RUNS: dict[str, tuple[Callable[[Any, Any], Any], Any, Any, Any]] = {
 
 @TARGETS
 @pytest.mark.parametrize("case", RUNS)
-def test_a_run_refuses_numbers_that_are_out_of_position(target: str, case: str) -> None:
+def test_a_run_refuses_numbers_that_are_out_of_range(target: str, case: str) -> None:
     build, good, want, bad = RUNS[case]
     x, i = tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.int32, [None])
     made = build(x, i)

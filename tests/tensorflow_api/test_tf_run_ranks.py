@@ -145,7 +145,7 @@ def test_indices_of_fewer_axes_choose_slices_row_by_row(target: str) -> None:
 
 
 @BOTH
-def test_sequences_of_a_rank_that_is_fed_are_transposed_round(target: str) -> None:
+def test_sequences_of_a_rank_that_is_fed_are_reversed(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x, lengths = tf.placeholder(tf.float64), tf.placeholder(tf.int64, [None])
         for time, batch in ((1, 0), (0, 1), (2, 0), (-1, 1), (0, -1)):
@@ -255,7 +255,7 @@ def test_images_of_unknown_rank_give_what_known_ones_do(name: str, target: str) 
 
 @BOTH
 @pytest.mark.parametrize("options", [{}, {"reverse": True}, {"exclusive": True}])
-def test_the_gradient_of_running_matmuls_of_unknown_rank(options: Any, target: str) -> None:
+def test_the_gradient_of_cumulative_products_of_unknown_rank(options: Any, target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.placeholder(tf.float64)
         for axis in (0, -1):

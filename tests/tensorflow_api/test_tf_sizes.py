@@ -364,7 +364,7 @@ def test_a_mask_compares_lengths_in_the_dtype_of_maxlen() -> None:
         assert wide.shape == (1, 300) and wide.sum() == 3
 
 
-def test_tensors_are_reported_from_what_can_become_one() -> None:
+def test_tensors_are_distinguished_from_what_can_become_one() -> None:
     tensors = [tf.constant(1), tf.Variable(1), tf.SparseTensor([[0]], [1], [2])]
     assert [tf.is_tensor(x) for x in [*tensors, 1, [1], np.ones(1), None]] == [True] * 3 + [
         False

@@ -44,7 +44,7 @@ def patches(x: Any, rows: int, columns: int, stride: int, rate: int) -> Any:
     ], 1)  # fmt: skip
 
 
-def transposed(hue: float) -> Callable[..., Any]:
+def rotated(hue: float) -> Callable[..., Any]:
     def change(*rgb: float) -> Any:
         h, s, v = colorsys.rgb_to_hsv(*rgb)
         return colorsys.hsv_to_rgb((h + hue) % 1, s, v)
@@ -81,7 +81,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], Any]] = {
     "rgb_to_hsv of grey": (tf.image.rgb_to_hsv, [GREY], [[[0, 0, 0.5], [0, 0, 0]]]),
     "hsv_to_rgb": (tf.image.hsv_to_rgb, [IMAGES], by_pixel(colorsys.hsv_to_rgb, IMAGES)),
     "adjust_hue": (
-        lambda x: tf.image.adjust_hue(x, -0.3), [IMAGES], by_pixel(transposed(-0.3), IMAGES),
+        lambda x: tf.image.adjust_hue(x, -0.3), [IMAGES], by_pixel(rotated(-0.3), IMAGES),
     ),
     "adjust_saturation": (
         lambda x: tf.image.adjust_saturation(x, 1.7), [IMAGES], by_pixel(stronger(1.7), IMAGES),
@@ -323,7 +323,7 @@ def test_the_versions_of_the_build_have_tensorflows_other_names() -> None:
     assert tf.__compiler_version__ == tf.COMPILER_VERSION
 
 
-def test_running_sums_and_matmuls_have_one_axis_of_the_tensor() -> None:
+def test_cumulative_reductions_have_one_axis_of_the_tensor() -> None:
     for function in (tf.cumsum, tf.cumprod, tf.math.cumulative_logsumexp):
         for axis in (2, -3):
             with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):

@@ -249,7 +249,7 @@ def digamma_has_poles_and_grows_without_end() -> Any:
 
 
 @gives(CASES, [[0, 3, 0], [5, -2, 0]])
-def the_slopes_of_a_matmul_without_nan_are_the_other_factors() -> Any:
+def the_slopes_of_multiply_no_nan_are_the_other_operands() -> Any:
     x, y = tf.constant([5.0, -2.0, np.inf]), tf.constant([0.0, 3.0, 0.0])
     return tf.stack(tf.gradients(tf.math.multiply_no_nan(x, y), [x, y]))
 

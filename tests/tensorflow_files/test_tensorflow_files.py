@@ -534,7 +534,7 @@ def test_bytes_are_the_same_for_the_same_file(folder: Path) -> None:
     assert text_format.Parse("", pb.GraphDef()) == pb.GraphDef()
 
 
-def test_bytes_that_are_no_graph_are_reported_so() -> None:
+def test_bytes_that_are_not_a_graph_are_reported() -> None:
     with pytest.raises(
         tf.errors.DataLossError, match="the 9 bytes given as graph_def are not a GraphDef"
     ):

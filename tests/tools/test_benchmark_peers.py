@@ -149,7 +149,7 @@ def test_a_table_names_processors_whole_or_by_how_they_begin() -> None:
     assert operators.entry_of("A, family 25 model 1", stored) == "A, family 25 model 1"
 
 
-def test_processors_of_one_name_are_reported_apart() -> None:
+def test_processors_of_one_name_are_distinguished() -> None:
     info = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n"
     assert report.processor(info + "\nmodel\t: 1\n") == "AMD EPYC, family 25 model 17"
     assert report.processor("processor\t: 0\nBogoMIPS\t: 50.00\n") == ""

@@ -48,7 +48,7 @@ def test_numbers_are_known_by_name_and_step() -> None:
         history.add(6, loss=np.zeros(2))
 
 
-def test_a_history_is_requested_like_a_mapping() -> None:
+def test_a_history_is_read_like_a_mapping() -> None:
     history = recorded()
     assert "loss" in history and "los" not in history and 0 not in history
     assert list(history) == ["loss", "test accuracy"] and len(history) == 2

@@ -477,7 +477,7 @@ def test_final_operations_run_at_the_end() -> None:
     assert hook.final_ops_values == [2.0]
 
 
-def test_listeners_are_reported_of_checkpoints(tmp_path: Path) -> None:
+def test_listeners_learn_of_checkpoints(tmp_path: Path) -> None:
     reported: list[Any] = []
 
     class Listener(tf.train.CheckpointSaverListener):

@@ -143,7 +143,7 @@ def test_progress_bars_are_of_slow_work_on_a_terminal(
     assert ("read model" in screen.getvalue()) == (terminal and slow)
 
 
-def test_without_tqdm_it_is_reported_what_to_install(monkeypatch: Any) -> None:
+def test_without_tqdm_what_to_install_is_reported(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with (
         tf.train.progress_bars(),

@@ -385,7 +385,7 @@ def test_arguments_of_a_training_are_checked_first(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_metric_in_the_position_of_the_dict_is_reported(tmp_path: Path) -> None:
+def test_a_metric_in_place_of_the_dict_is_reported(tmp_path: Path) -> None:
     op, w = counting()
     with pytest.raises(TypeError, match="metrics is <tf.Tensor .*>, expected a dict"):
         tf.train.train(op, tmp_path, 2, metrics=w.read_value())
@@ -656,7 +656,7 @@ print("not here")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-def test_a_monitored_session_stops_at_a_signal_when_reported(tmp_path: Path) -> None:
+def test_a_monitored_session_stops_at_a_signal_when_requested(tmp_path: Path) -> None:
     command = [sys.executable, "-c", MONITORED, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, ""), done.stderr

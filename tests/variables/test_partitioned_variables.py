@@ -124,7 +124,7 @@ def test_parts_survive_an_imported_graph_under_a_scope(tmp_path: Path) -> None:
         assert (np.concatenate(session.run(parts)) == VALUE).all()
 
 
-def test_a_saver_calls_a_partitioned_variable_as_it_is_reported(tmp_path: Path) -> None:
+def test_a_saver_calls_a_partitioned_variable_as_requested(tmp_path: Path) -> None:
     x, y = cut_up(2), cut_up(2, "y")
     saver = tf.train.Saver({"first": x, "second": list(y)})
     with tf.Session() as session:

@@ -62,7 +62,7 @@ def the_step_is_that_of_after_the_update() -> Fetches:
 
 
 @case({"v": -5.0, "value": -5.0, "read": -5.0, "same": -5.0, "start": 5.0}, v=-5.0)
-def a_variable_and_its_aliases_show_the_end_and_a_matmul_the_start() -> Fetches:
+def a_variable_and_its_aliases_show_the_end_and_an_expression_the_start() -> Fetches:
     v = variable(5.0, "v")
     found = {"v": v, "value": v.value(), "same": tf.identity(v), "start": v * 1.0}
     found["read"] = tf.get_default_graph().get_tensor_by_name("v/read:0")

@@ -73,7 +73,7 @@ def some_zero(random: Drawn, dtype: Any, each: int) -> Array | None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_integer_matrix_matmuls_are_exact(seed: int) -> None:
+def test_integer_matmuls_are_exact(seed: int) -> None:
     random = Drawn(seed)
     m, k, n = (int(random.randint(1, most)) for most in (30, 70, 80))
     batch = ([], [], [3], [2, 2])[random.randint(4)]
@@ -88,7 +88,7 @@ def test_integer_matrix_matmuls_are_exact(seed: int) -> None:
 @pytest.mark.parametrize("columns", [32, 1000])
 @pytest.mark.parametrize("rows", [1, 8, 37, 64])
 @pytest.mark.parametrize("zeros", ["no", "one", "each"])
-def test_large_integer_matrix_matmuls_are_exact(rows: int, columns: int, zeros: str) -> None:
+def test_large_integer_matmuls_are_exact(rows: int, columns: int, zeros: str) -> None:
     random = Drawn(rows + columns)
     a, b = drawn(random, np.uint8, rows, 300), drawn(random, np.int8, 300, columns)
     za = zb = None
@@ -103,7 +103,7 @@ def test_large_integer_matrix_matmuls_are_exact(rows: int, columns: int, zeros: 
 @pytest.mark.parametrize("each_row", [False, True])
 @pytest.mark.parametrize("each_column", [False, True])
 @pytest.mark.parametrize("largest", [0.1, np.inf])
-def test_quantised_matrix_matmuls_round_the_exact_sums(
+def test_quantised_matmuls_round_the_exact_sums(
     each_row: bool, each_column: bool, largest: float
 ) -> None:
     random = Drawn(3)

@@ -182,7 +182,7 @@ def test_axes_that_are_no_neighbours_are_moved_behind_the_others() -> None:
 
 
 @pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin", "ReduceProd"])
-def test_largest_smallest_and_matmul(op: str) -> None:
+def test_largest_smallest_and_reduce_prod(op: str) -> None:
     expect: Any = {"ReduceMax": np.max, "ReduceMin": np.min, "ReduceProd": np.prod}[op]
     for shape, axes in [((3, 40), (1,)), ((3, 40), (0,)), ((2, 30, 5), (1,)), ((2, 3, 4), (0, 2))]:
         x = numbers(*shape) if op != "ReduceProd" else plain(*shape)
@@ -221,7 +221,7 @@ EINSUMS = [
 
 
 @pytest.mark.parametrize(("equation", "a", "b"), EINSUMS, ids=[str(e) for e in EINSUMS])
-def test_einsum_has_the_bits_of_matrix_matmuls(equation: str, a: Any, b: Any) -> None:
+def test_einsum_has_the_bits_of_matmuls(equation: str, a: Any, b: Any) -> None:
     x, y = plain(*a), plain(*b, seed=1)
     left = np.swapaxes(x, 0, 1)[None] if equation[:2] == "ji" else x
     right = np.swapaxes(y, 1, 2) if "bkj" in equation else y

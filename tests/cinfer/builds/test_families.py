@@ -272,7 +272,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_one_file_has_the_families_that_it_is_reported(tmp_path: Path) -> None:
+def test_one_file_has_the_families_that_are_requested(tmp_path: Path) -> None:
     (tmp_path / "app.c").write_text(PROGRAM)
     (tmp_path / "dense.gio").write_bytes(built(lambda x: tf.matmul(x, weight(4, 2)), None, 4))
     (tmp_path / "sorted.gio").write_bytes(built(lambda x: tf.nn.top_k(x, 2)[0], None, 4))

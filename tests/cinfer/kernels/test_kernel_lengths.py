@@ -406,7 +406,7 @@ def test_each_position_of_a_line_of_indices_is_checked(positions: Any) -> None:
                     cinfer.load(data, isa=isa).signature().run(fed)
 
 
-def test_bytes_of_any_two_sizes_change_positions() -> None:
+def test_bytes_of_any_two_sizes_are_transposed() -> None:
     for rows in (1, 15, 16, 17, 33, 64, 79):
         for columns in (3, 4, 16, 31, 32, 65, 100):
             x = (np.arange(2 * rows * columns) % 251).reshape(2, rows, columns).astype(np.uint8)

@@ -496,7 +496,7 @@ def test_steps_go_on_while_a_hook_s_checkpoint_is_written(
     assert [Path(p).name for p in saver.last_checkpoints] == ["model.ckpt-0", "model.ckpt-5"]
 
 
-def test_a_listener_is_reported_of_checkpoints_that_are_there(tmp_path: Path) -> None:
+def test_a_listener_learns_of_checkpoints_that_are_there(tmp_path: Path) -> None:
     count = tf.train.create_global_step().assign_add(1)
     listener, saver = Listener(tmp_path), tf.train.Saver(asynchronous=True)
     hook = tf.train.CheckpointSaverHook(tmp_path, None, 2, saver, listeners=[listener])
@@ -506,7 +506,9 @@ def test_a_listener_is_reported_of_checkpoints_that_are_there(tmp_path: Path) ->
     assert listener.there == [True] * 4
 
 
-def test_a_monitored_training_session_saves_in_the_background_when_reported(tmp_path: Path) -> None:
+def test_a_monitored_training_session_saves_in_the_background_when_requested(
+    tmp_path: Path,
+) -> None:
     count = tf.train.create_global_step().assign_add(1)
     options = {"log_step_count_steps": None, "save_summaries_steps": None}
     scaffold = tf.train.Scaffold()

@@ -158,7 +158,7 @@ def test_names_that_cannot_be_stored_are_refused(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_a_file_in_the_position_of_the_folder_is_reported(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=f"cannot make the folder '{tmp_path}/file': File exists"):
         stores.of_folder(tmp_path / "file").make()

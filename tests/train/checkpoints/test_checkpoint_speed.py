@@ -148,7 +148,7 @@ def peak_of(call: Any) -> int:
 
 
 @pytest.mark.usefixtures("traced")
-def test_a_save_copies_no_tensor_and_a_restore_needs_capacity_for_the_values_alone(
+def test_a_save_copies_no_tensor_and_a_restore_needs_memory_for_the_values_alone(
     tmp_path: Path,
 ) -> None:
     values = {f"w{i}": array((4 * MEGABYTE,), np.uint8) for i in range(6)}
@@ -233,7 +233,7 @@ def test_a_large_file_is_on_its_way_to_the_disk_before_the_fsync(
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.uint8, object])
 @pytest.mark.parametrize("dims", [(), (0, 3), (5,), (2, buffers.LARGE // 4, 3)])
-def test_capacity_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: Any) -> None:
+def test_uncleared_memory_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: Any) -> None:
     made = buffers.uncleared(dims, np.dtype(dtype))
     assert made.shape == dims and made.dtype == np.dtype(dtype) and made.flags.c_contiguous
     made[...] = np.ones(dims, dtype)
@@ -242,7 +242,7 @@ def test_capacity_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: A
 
 @pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="large pages are Linux's")
 @ENGINES
-def test_large_capacity_begins_where_a_large_page_does(target: str) -> None:
+def test_large_uncleared_memory_begins_where_a_large_page_does(target: str) -> None:
     if target:
         pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
     with tf.Session(target=target) as session:

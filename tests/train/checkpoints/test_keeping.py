@@ -117,7 +117,7 @@ def test_a_checkpoint_that_is_removed_leaves_no_protection_to_its_name(tmp_path:
         tf.train.keep_checkpoint(prefix)
 
 
-def test_a_checkpoint_that_is_deleted_at_the_moment_is_not_reported_to_be_kept(
+def test_a_checkpoint_that_is_deleted_at_the_moment_is_not_reported_as_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = tf.train.Saver().save(started(), tmp_path / "m", global_step=1)
@@ -215,7 +215,7 @@ def test_the_best_stay_beside_the_newest(tmp_path: Path) -> None:
     assert tf.train.load_checkpoint(saver.best_checkpoints[0]).metrics() == {"loss": 1.0}
 
 
-def test_the_largest_are_the_best_where_it_is_reported(tmp_path: Path) -> None:
+def test_the_largest_are_the_best_where_it_is_requested(tmp_path: Path) -> None:
     saver = by_loss(best_mode="max")
     assert save_all(saver, tmp_path, [1.0, 7.0, 2.0, 3.0]) == [2, 4]
 

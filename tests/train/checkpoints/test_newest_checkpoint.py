@@ -160,7 +160,7 @@ def test_both_engines_choose_the_same(lying: list[Lying]) -> None:
 
 
 @pytest.mark.parametrize("header", LATER)
-def test_a_checkpoint_of_a_later_version_is_reported_from_damage(
+def test_a_checkpoint_of_a_later_version_is_distinguished_from_damage(
     header: dict[str, int], tmp_path: Path
 ) -> None:
     prefix = put(tmp_path, "m", 1)
@@ -249,7 +249,7 @@ def test_c_tells_what_a_later_minor_version_of_models_has_added_from_damage() ->
             cinfer.load(model_file(graph, minor))
 
 
-def test_a_list_of_a_newer_graphio_is_reported_to_be_that(tmp_path: Path) -> None:
+def test_a_list_of_a_newer_graphio_is_reported_as_such(tmp_path: Path) -> None:
     put(tmp_path, "m-1", 1)
     text = b'model_checkpoint_path: "m-1"\nruns { name: "a" }\n'
     (tmp_path / "checkpoint").write_bytes(text + b"# crc32c: %08x\n" % crc32c(text))
