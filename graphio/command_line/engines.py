@@ -77,12 +77,14 @@ def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loa
         raise Refused(f"{engine} reads ONNX files, '{path}' is a {opening.kind_of(path)}")
     if not installed(engine):
         raise Refused(f"{engine} is not installed: pip install {engine}", USAGE)
-    opened = _requested(engine, lambda: _OPENERS[engine](path, threads))
-    return replace(opened, run=lambda inputs: _requested(engine, lambda: opened.run(inputs)))
+    opened = _translating_errors(engine, lambda: _OPENERS[engine](path, threads))
+    return replace(
+        opened, run=lambda inputs: _translating_errors(engine, lambda: opened.run(inputs))
+    )
 
 
-def _requested(engine: str, question: Callable[[], T]) -> T:
-    """The answer of a foreign engine, whose errors have other classes."""
+def _translating_errors(engine: str, question: Callable[[], T]) -> T:
+    """The answer of a foreign engine; its errors, which have other classes, become Refused."""
     try:
         return question()
     except Refused:

@@ -741,7 +741,7 @@ def _keyed(tensors: Sequence[Tensor]) -> list[tuple[str, Tensor]]:
 
 def _positions(items: Iterable[_Key]) -> dict[_Key, int]:
     """The index of each item among the items, which are all different."""
-    return {item: assign_devices for assign_devices, item in enumerate(items)}
+    return {item: index for index, item in enumerate(items)}
 
 
 def _is_fed(operation: Operation, fed: Container[Tensor]) -> bool:

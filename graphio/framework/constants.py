@@ -191,28 +191,28 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
     for v in flat:
         if isinstance(v, Tensor):
             raise TypeError(f"'{v.name}' is a tensor; use tf.stack to join tensors")
-    requested = _inferred(flat, value) if dtype is None else dtype
-    if not requested.number and flat:
+    chosen = _inferred(flat, value) if dtype is None else dtype
+    if not chosen.number and flat:
         raise TypeError(
-            f"Expected {requested.name}, got {flat[0]!r} of type '{type(flat[0]).__name__}' instead"
+            f"Expected {chosen.name}, got {flat[0]!r} of type '{type(flat[0]).__name__}' instead"
             ": no tensor has that dtype"
         )
-    kind = np.dtype(requested.as_numpy_dtype).kind
+    kind = np.dtype(chosen.as_numpy_dtype).kind
     if kind not in _ACCEPTS:  # ml_dtypes
-        kind = "i" if requested.is_integer else "f"
+        kind = "i" if chosen.is_integer else "f"
     accepts = _ACCEPTS[kind]
     for v in flat:
         if not isinstance(v, accepts):
             raise TypeError(
-                f"Expected {requested.name}, got {v!r} of type '{type(v).__name__}' instead."
+                f"Expected {chosen.name}, got {v!r} of type '{type(v).__name__}' instead."
             )
     try:
-        if requested == dtypes.string:
+        if chosen == dtypes.string:
             return _strings(_object_array(value))
         with np.errstate(all="ignore"):
             if kind in "iu":
-                return _integers(value, requested)
-            return np.array(value, dtype=requested.as_numpy_dtype)
+                return _integers(value, chosen)
+            return np.array(value, dtype=chosen.as_numpy_dtype)
     except (ValueError, OverflowError) as error:
         text = str(error)
         if "inhomogeneous" in text or "sequence" in text:
@@ -220,7 +220,7 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
             raise ValueError(
                 f"the nested lists are ragged, expected equal lengths at every level: {shown}"
             ) from None
-        raise TypeError(f"{value!r} does not fit {requested.name}: {text}") from None
+        raise TypeError(f"{value!r} does not fit {chosen.name}: {text}") from None
 
 
 def _integers(value: Any, requested: DType) -> Array:

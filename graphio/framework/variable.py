@@ -200,13 +200,13 @@ class Variable(Handle, Operators):
     def _make_nodes(
         self, graph: Graph, scope: str, initial_value: Any, dtype: Any, known: TensorShape | None
     ) -> None:
-        collection_keys = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        base_dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         before = len(graph.operations)
         if callable(initial_value):
             with scopes.name_scope("Initializer"):
-                value = convert_to_tensor(initial_value(), collection_keys, name="initial_value")
+                value = convert_to_tensor(initial_value(), base_dtype, name="initial_value")
         else:
-            value = convert_to_tensor(initial_value, collection_keys, name="initial_value")
+            value = convert_to_tensor(initial_value, base_dtype, name="initial_value")
         if value.graph is not graph:
             raise ValueError(
                 f"the initial value '{value.name}' is inside a loop or branch, or a function "

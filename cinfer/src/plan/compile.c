@@ -90,14 +90,15 @@ static ci_plan_value *compile_output_plan_value(ci_compiler *c, const ci_node *n
 
 static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step **made) {
   ci_plan *plan = c->plan;
-  uint32_t capacity = node->input_count; /* kernels may look at optional inputs that the node does not write */
-  if (node->kernel->max_in > 0 && capacity < (uint32_t)node->kernel->max_in) capacity = (uint32_t)node->kernel->max_in;
+  uint32_t input_slots = node->input_count; /* kernels may look at optional inputs that the node does not write */
+  if (node->kernel->max_in > 0 && input_slots < (uint32_t)node->kernel->max_in)
+    input_slots = (uint32_t)node->kernel->max_in;
   size_t outs = (size_t)node->output_count;
   /* one piece of memory: small plans are made in a microsecond, of which fresh memory is the largest part */
   ci_step *step =
-      ci_pool_alloc(&plan->pool, sizeof *step + (capacity + outs) * sizeof(ci_value *) + outs * sizeof(int32_t));
+      ci_pool_alloc(&plan->pool, sizeof *step + (input_slots + outs) * sizeof(ci_value *) + outs * sizeof(int32_t));
   if (step == NULL) return compile_memory(c);
-  ci_value **in = (ci_value **)(step + 1), **out = in + capacity;
+  ci_value **in = (ci_value **)(step + 1), **out = in + input_slots;
   int32_t *alias = (int32_t *)(out + outs);
   if (!CI_LIST_GROW(c->allocator, &plan->all_steps)) return compile_memory(c);
   for (uint32_t i = 0; i < node->input_count; i++) {

@@ -64,9 +64,9 @@ ci_status ci_execute_go_on(ci_kernel *k) {
 static void execute_permit_value(const ci_step *step, const ci_value *value) {
   const struct ci_session *session = step->plan->session;
   if (value == NULL || (uintptr_t)value->data - (uintptr_t)session->arena >= session->arena_bytes) return;
-  const size_t capacity =
+  const size_t available =
       ci_plan_buffer_of(step->plan, value)->bytes; /* 0: between two steps that are one, nothing is made */
-  CI_PERMIT(value->data, step->joined || capacity == 0 ? capacity : value->bytes);
+  CI_PERMIT(value->data, step->joined || available == 0 ? available : value->bytes);
 }
 
 static void execute_permit_step(const ci_step *step) {
@@ -111,8 +111,8 @@ ci_status ci_execute_frame(ci_frame *frame) {
     if (status != CI_OK) return status;
     if (makes) execute_note_made(step);
     if (watched) {
-      char capacity[512];
-      const ci_span name = ci_node_name(frame->plan->model, step->node, capacity, sizeof capacity);
+      char buffer[512];
+      const ci_span name = ci_node_name(frame->plan->model, step->node, buffer, sizeof buffer);
       observer.step(observer.user, name.data, name.length);
     }
     if (ci_stop_requested(stop)) return ci_k_fail(&step->k, ci_stop_status(stop), "the run %s", ci_stop_string(stop));

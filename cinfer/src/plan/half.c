@@ -37,19 +37,19 @@ bool ci_half_requested(const ci_step *step) {
 static ci_status half_make(ci_step *step) {
   ci_pool *pool = &step->plan->pool;
   const size_t ins = (size_t)step->k.n_in, outs = (size_t)step->k.n_out;
-  size_t capacity = ins; /* as compile.c: kernels may look at optional inputs that the node does not write */
-  if (step->node->kernel->max_in > 0 && capacity < (size_t)step->node->kernel->max_in)
-    capacity = (size_t)step->node->kernel->max_in;
+  size_t input_slots = ins; /* as compile.c: kernels may look at optional inputs that the node does not write */
+  if (step->node->kernel->max_in > 0 && input_slots < (size_t)step->node->kernel->max_in)
+    input_slots = (size_t)step->node->kernel->max_in;
   ci_half *h = ci_pool_alloc(pool, sizeof *h);
   if (h == NULL) return ci_k_no_memory(&step->k);
   *h = (ci_half){.in = step->k.in,
                  .out = step->k.out,
-                 .wide_in = ci_pool_alloc(pool, capacity * sizeof *h->wide_in),
+                 .wide_in = ci_pool_alloc(pool, input_slots * sizeof *h->wide_in),
                  .wide_out = ci_pool_alloc(pool, outs * sizeof *h->wide_out),
                  .ins = ci_pool_alloc(pool, ins * sizeof *h->ins),
                  .outs = ci_pool_alloc(pool, outs * sizeof *h->outs)};
   if (h->wide_in == NULL || h->wide_out == NULL || h->ins == NULL || h->outs == NULL) return ci_k_no_memory(&step->k);
-  for (size_t i = 0; i < capacity; i++) h->wide_in[i] = NULL;
+  for (size_t i = 0; i < input_slots; i++) h->wide_in[i] = NULL;
   step->half = h;
   return CI_OK;
 }

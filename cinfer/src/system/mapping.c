@@ -16,7 +16,7 @@ struct ci_mapping {
 };
 
 ci_mapping *ci_mapping_open(const ci_allocator *allocator, const ci_reader *reader, const char *where) {
-  const size_t str = strlen(where) + 1, bytes = sizeof(ci_mapping) + str;
+  const size_t length = strlen(where) + 1, bytes = sizeof(ci_mapping) + length;
   ci_mapping *mapping = ci_alloc(allocator, bytes);
   char *data = mapping ? ci_reader_map(reader) : NULL;
   if (!data) {
@@ -28,7 +28,7 @@ ci_mapping *ci_mapping_open(const ci_allocator *allocator, const ci_reader *read
   mapping->record_bytes = bytes;
   mapping->data = data;
   mapping->size = reader->size;
-  memcpy(mapping->where, where, str);
+  memcpy(mapping->where, where, length);
   return mapping;
 }
 

@@ -314,7 +314,7 @@ class Work:
 def uses(model: Model) -> Counter[int]:
     """The number of references to each array: by nodes, those of functions too, variables and
     self-tests."""
-    found = Counter(new_position.tensor for new_position in _references(model))
+    found = Counter(reference.tensor for reference in _references(model))
     found.update(v.value for v in model.variable if v.HasField("value"))
     for test in model.selftest:
         found.update((*test.input, *test.output))

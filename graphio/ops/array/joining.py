@@ -149,12 +149,14 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         common: Dims = None
         for tensor in tensors:
             common = shapes.merge(common, dims_of(tensor), describe(at, "Pack"))
-        position = axis
+        axis_index = axis
         if common is not None:
-            position = shapes.normalize_axis(axis, len(common) + 1, describe(at, "Pack"))
-        wide = [primitive.unsqueeze(t, [position]) for t in tensors]
-        dims = None if common is None else (*common[:position], len(tensors), *common[position:])
-        return node("Concat", wide, wide[0].dtype, dims, name=at, tf_type="Pack", axis=position)
+            axis_index = shapes.normalize_axis(axis, len(common) + 1, describe(at, "Pack"))
+        wide = [primitive.unsqueeze(t, [axis_index]) for t in tensors]
+        dims = (
+            None if common is None else (*common[:axis_index], len(tensors), *common[axis_index:])
+        )
+        return node("Concat", wide, wide[0].dtype, dims, name=at, tf_type="Pack", axis=axis_index)
 
 
 @api_guard.operator
@@ -175,8 +177,8 @@ def unstack(
     with scope(name, "unstack") as at:
         x = convert_to_tensor(value, name="value")
         dims = dims_of(x)
-        position = shapes.normalize_axis(axis, None if dims is None else len(dims), "unstack")
-        known = None if dims is None else dims[position]
+        axis_index = shapes.normalize_axis(axis, None if dims is None else len(dims), "unstack")
+        known = None if dims is None else dims[axis_index]
         count = known if num is None else num
         if count is None:
             raise ValueError(
@@ -186,9 +188,9 @@ def unstack(
             raise ValueError(f"unstack: num is {count}, but axis {axis} has size {known}")
         if count == 0:
             return []
-        parts = split(x, count, position, name="split")
+        parts = split(x, count, axis_index, name="split")
         return [
-            primitive.squeeze(p, [position], at if i == count - 1 else f"part_{i}")
+            primitive.squeeze(p, [axis_index], at if i == count - 1 else f"part_{i}")
             for i, p in enumerate(parts)
         ]
 
@@ -217,18 +219,18 @@ def split(
             cut = run_axis.Cut(x, axis, "Split")
             parts = split(cut.flat, num_or_size_splits, run_axis.AXIS, num)
             return [cut.restored(part) for part in parts]
-        position = int_value(axis, "split", "axis")
-        position = shapes.normalize_axis(position, None if dims is None else len(dims), "split")
-        whole = None if dims is None else dims[position]
+        axis_index = int_value(axis, "split", "axis")
+        axis_index = shapes.normalize_axis(axis_index, None if dims is None else len(dims), "split")
+        whole = None if dims is None else dims[axis_index]
         sizes, target = _split_sizes(num_or_size_splits, whole, num, at)
         if target is not None and None in sizes:
-            target = _with_the_rest(target, x, position)
+            target = _with_the_rest(target, x, axis_index)
         outputs = [
-            (x.dtype, None if dims is None else (*dims[:position], s, *dims[position + 1 :]))
+            (x.dtype, None if dims is None else (*dims[:axis_index], s, *dims[axis_index + 1 :]))
             for s in sizes
         ]
         inputs = [x] if target is None else [x, target]
-        made = operation("Split", inputs, outputs, name=at, attrs={"axis": position})
+        made = operation("Split", inputs, outputs, name=at, attrs={"axis": axis_index})
         return list(made.outputs)
 
 
@@ -276,7 +278,7 @@ def _split_sizes(
     return sizes, ints(requested, "Split", "size_splits")
 
 
-def _with_the_rest(sizes: Tensor, x: Tensor, position: int) -> Tensor:
+def _with_the_rest(sizes: Tensor, x: Tensor, axis_index: int) -> Tensor:
     """Sizes of parts of x, with what the others leave of the axis in the place of a -1; with
     several of these as they are, so that the run fails."""
     known = constant_value(sizes)
@@ -284,7 +286,7 @@ def _with_the_rest(sizes: Tensor, x: Tensor, position: int) -> Tensor:
         return sizes
     lacks = compare("Equal", sizes, primitive.int_vector([-1]))
     given = primitive.select(lacks, primitive.int_vector([0]), sizes)
-    whole = primitive.gather(primitive.shape_of(x), primitive.int_vector([position]), 0)
+    whole = primitive.gather(primitive.shape_of(x), primitive.int_vector([axis_index]), 0)
     rest = binary("Sub", whole, primitive.reduce_sum(given, [0], keepdims=True))
     count = primitive.reduce_sum(cast(lacks, dtypes.int64), [0], keepdims=True)
     alone = binary("And", lacks, compare("Equal", count, primitive.int_vector([1])))

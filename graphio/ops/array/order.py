@@ -220,16 +220,16 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"side must be either 'right' or 'left'. Saw: {side}.")
     with scope(name, "searchsorted") as at:
-        row, requested = operands(
+        row, searched = operands(
             sorted_sequence, values, "SearchSorted", ("sorted_sequence", "values")
         )
         require(row, NUMERIC, "SearchSorted", "sorted_sequence")
-        dims, of_values = dims_of(row), dims_of(requested)
+        dims, of_values = dims_of(row), dims_of(searched)
         if not dims or not of_values:
             raise ValueError("searchsorted: both tensors need a known rank of 1 or more")
         shapes.merge(dims[:-1], of_values[:-1], describe(at, "SearchSorted"))
         rank = len(dims)
-        a, b = primitive.unsqueeze(row, [rank - 1]), primitive.unsqueeze(requested, [rank])
+        a, b = primitive.unsqueeze(row, [rank - 1]), primitive.unsqueeze(searched, [rank])
         below = compare("Less" if side == "left" else "LessOrEqual", a, b)
         number = dtypes.as_dtype(out_type).base_dtype
         counted = primitive.reduce_sum(cast(below, number), [rank], keepdims=False)

@@ -54,15 +54,15 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
                 f"repeat: repeats has shape {shapes.text_of(counts)}, expected () or (n)"
             )
         if axis is None:
-            x, position = reshaping.reshape(x, [-1]), 0
+            x, axis_index = reshaping.reshape(x, [-1]), 0
         else:
-            position = _axis(axis, x, describe(at, "Repeat"))
+            axis_index = _axis(axis, x, describe(at, "Repeat"))
         # An axis in front makes the gradient one tensor, as that of a lookup in rows is not.
         rows = reshaping.expand_dims(x, 0)
-        position = position + 1 if position >= 0 else position
+        axis_index = axis_index + 1 if axis_index >= 0 else axis_index
         dims = dims_of(rows)
-        size = None if dims is None else dims[position]
-        found = index.gather(rows, _positions(counts, rows, position, size), axis=position)
+        size = None if dims is None else dims[axis_index]
+        found = index.gather(rows, _positions(counts, rows, axis_index, size), axis=axis_index)
         return reshaping.squeeze(found, [0], name=at)
 
 

@@ -159,11 +159,11 @@ def fused_batch_norm(
             rows = binary("Div", total, binary("Max", last, one))
             less = binary("Max", binary("Sub", rows, one), one)
             factor = binary("Div", cast(rows, tensor.dtype), cast(less, tensor.dtype))
-            reported = binary("Mul", used_variance, factor)
+            unbiased = binary("Mul", used_variance, factor)
         else:
             used_mean = like(mean, tensor, "FusedBatchNorm", ("x", "mean"))
             used_variance = like(variance, tensor, "FusedBatchNorm", ("x", "variance"))
-            reported = used_variance
+            unbiased = used_variance
         narrows = tensor.dtype != given.dtype
         label = None if first or narrows else at
         y = nn.batch_normalization(
@@ -172,11 +172,11 @@ def fused_batch_norm(
         if narrows:
             y = elementwise.cast(y, given.dtype, name=None if first else at)
         if is_training and exponential_avg_factor != 1:
-            pairs = ((used_mean, mean), (reported, variance))
-            used_mean, reported = (_between(*p, exponential_avg_factor) for p in pairs)
+            pairs = ((used_mean, mean), (unbiased, variance))
+            used_mean, unbiased = (_between(*p, exponential_avg_factor) for p in pairs)
         y = to_nchw(y, first, at)
         _attribute(y, epsilon, data_format, is_training)
-        return y, used_mean, reported
+        return y, used_mean, unbiased
 
 
 def _attribute(y: Tensor, epsilon: float, data_format: str, is_training: bool) -> None:
@@ -212,14 +212,14 @@ def _fused_of_volumes(
         sizes = primitive.slice_axes(primitive.shape_of(volumes), [2], [5], [0])
         flat = primitive.concat([primitive.int_vector([-1]), sizes], 0)
         images = primitive.reshape_to(volumes, flat, (None, *dims[2:]))
-        y, used, reported = fused_batch_norm(
+        y, used, unbiased = fused_batch_norm(
             images, scale, offset, mean, variance, epsilon, "NHWC", is_training, None, factor
         )
         whole = primitive.reshape_to(y, primitive.shape_of(volumes), dims, None if first else at)
         if first:
             whole = primitive.transpose(whole, [0, 4, 1, 2, 3], at)
         _attribute(whole, epsilon, "NCDHW" if first else "NDHWC", is_training)
-        return whole, used, reported
+        return whole, used, unbiased
 
 
 @api_guard.operator

@@ -2,7 +2,7 @@
  *
  * By tiles (conv_tiles.c), by one chain over the taps where it is depthwise, or by matrix multiplication with
  * K = (kh, kw, channel) and N = outputs of a group: tiles of pixels are gathered into scratch and multiplied there.
- * Gradients are in conv_grad.c.
+ * Gradients are in ../training/conv_grad.c.
  */
 #include "conv.h"
 

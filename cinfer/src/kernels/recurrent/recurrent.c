@@ -75,7 +75,7 @@ typedef struct rec {
   int32_t dtype;
   size_t item;
   rec_matrix w, r[2]; /* r[1]: the last gate of GRU, where its multiplication comes after the others */
-  size_t bias, gemm, sums, h, c, aside; /* offsets in scratch */
+  size_t bias, input_sums, sums, h, c, aside; /* offsets in scratch */
 } rec;
 
 typedef struct rec_job { /* one direction */
@@ -277,7 +277,7 @@ static void rec_gemm(const rec_job *j, size_t state, int64_t begin, int64_t end,
 /* The inputs' contribution to row b in step t. */
 static const char *rec_input_sums(const rec_job *j, int64_t b, int64_t t) {
   const rec *p = j->p;
-  return rec_at(j, p->gemm, p->batch_first ? b * p->steps + t : t * p->batch + b, p->columns);
+  return rec_at(j, p->input_sums, p->batch_first ? b * p->steps + t : t * p->batch + b, p->columns);
 }
 
 static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
@@ -381,7 +381,7 @@ static void rec_input_rows(void *argument, int64_t begin, int64_t end, int threa
       .a = {(const char *)j->k->in[REC_X]->data + (size_t)(begin * p->width) * p->item, (ptrdiff_t)p->width, 1},
       .b = in->w,
       .packed_tiles = p->w.packed_tiles,
-      .c = rec_at(j, p->gemm, begin, p->columns),
+      .c = rec_at(j, p->input_sums, begin, p->columns),
       .c_row = (ptrdiff_t)p->columns,
       .m = end - begin,
       .n = p->columns,
@@ -389,7 +389,7 @@ static void rec_input_rows(void *argument, int64_t begin, int64_t end, int threa
   (void)thread;
   ci_matmul_compute(&p->w.rule, j->k->isa, &part);
   for (int64_t i = begin; i < end; i++) {
-    char *row = rec_at(j, p->gemm, i, p->columns);
+    char *row = rec_at(j, p->input_sums, i, p->columns);
     rec_binary(j, CI_MATH_add, row, row, (char *)j->k->scratch + p->bias, p->columns, CI_NO_SCALAR);
   }
 }
@@ -708,7 +708,7 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   }
   size_t all_rows;
   const bool fits = ci_mul_size((uint64_t)p->steps, (uint64_t)p->batch, &all_rows) && ci_at_most(all_rows, INT64_MAX) &&
-                    rec_reserve(k, p, &p->gemm, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
+                    rec_reserve(k, p, &p->input_sums, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
                     rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) &&
                     rec_reserve(k, p, &p->sums, p->batch, p->columns) &&
                     rec_reserve(k, p, &p->h, p->batch, p->hidden) && rec_reserve(k, p, &p->c, p->batch, p->hidden) &&
