@@ -3,7 +3,7 @@
 
 enum { SEQUENCE_ALIGN = 64 };
 
-bool ci_sequence_capacity(int64_t count, size_t *bytes) {
+bool ci_sequence_bytes(int64_t count, size_t *bytes) {
   size_t tensors;
   *bytes = SEQUENCE_ALIGN;
   if (count < 0 || (uint64_t)count > SIZE_MAX) return false;

@@ -11,7 +11,7 @@
 #include "ci_kernel.h"
 
 /* Bytes of a sequence of `count` tensors without their elements; false: too large. */
-bool ci_sequence_capacity(int64_t count, size_t *bytes);
+bool ci_sequence_bytes(int64_t count, size_t *bytes);
 bool ci_sequence_more(size_t *bytes, size_t elements); /* adds those of one tensor */
 bool ci_sequence_alike(size_t *bytes, int64_t count, size_t elements); /* of so many, at least one, with as many each */
 int64_t ci_sequence_count(const void *block);

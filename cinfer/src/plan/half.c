@@ -26,7 +26,7 @@ struct ci_half {
 
 static bool half_is(int32_t dtype) { return dtype == CI_FLOAT16 || dtype == CI_BFLOAT16; }
 
-bool ci_half_requested(const ci_step *step) {
+bool ci_half_needed(const ci_step *step) {
   if (!ci_step_is(step, CI_OP_HALF)) return false;
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] != NULL && half_is(step->k.in[i]->dtype)) return true;

@@ -7,7 +7,7 @@
 #define CI_HALF_H
 #include "plan.h"
 
-bool ci_half_requested(const ci_step *step);
+bool ci_half_needed(const ci_step *step);
 /* In the place of the kernel's prepare and run. */
 ci_status ci_half_prepare(ci_step *step);
 ci_status ci_half_run(ci_kernel *k);

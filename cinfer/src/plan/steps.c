@@ -69,7 +69,7 @@ ci_status ci_step_prepare(ci_step *step) {
   CI_TRY(steps_check_types(step));
   CI_TRY(ci_kinds_check(&step->k, step->node->kernel->types));
   CI_TRY(steps_plain_inputs(step, ci_step_is(step, CI_OP_PACKED_TILES) ? 1u << 1 : 0));
-  CI_TRY(ci_half_requested(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
+  CI_TRY(ci_half_needed(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
   CI_TRY(steps_plain_inputs(step, step->k.reordered));
   return steps_check_scratch(step);
 }

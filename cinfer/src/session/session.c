@@ -271,7 +271,7 @@ static ci_status session_sequence_bytes(const ci_plan *plan, int32_t i, const ci
                    s->inputs[i].key, s->name, ci_dtype_name(input->dtype));
   }
   bool fits = (uint64_t)count <= SIZE_MAX && ci_mul_size((uint64_t)count, sizeof(ci_tensor), &array) &&
-              ci_sequence_capacity(count, bytes);
+              ci_sequence_bytes(count, bytes);
   if (!fits || input->bytes < array || (input->data == NULL && count > 0)) {
     return session_small_input(plan, i, input->data == NULL ? 0 : input->bytes, fits ? array : SIZE_MAX, error);
   }

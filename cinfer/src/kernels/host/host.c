@@ -12,7 +12,7 @@ typedef struct host_plan { /* the step's private memory; the arrays it points at
   bool called; /* the function is running: it may give outputs */
 } host_plan;
 
-static bool host_capacity(size_t *total, size_t count, size_t item, size_t *offset) {
+static bool host_reserve(size_t *total, size_t count, size_t item, size_t *offset) {
   size_t bytes;
   *offset = *total;
   return ci_mul_size(count, item, &bytes) && ci_add_size(ci_round_up(bytes, 8), *total, total);
@@ -20,10 +20,10 @@ static bool host_capacity(size_t *total, size_t count, size_t item, size_t *offs
 
 static host_plan *host_memory(ci_kernel *k, ci_span function) {
   size_t total = sizeof(host_plan), inputs, outputs, given, name;
-  if (!host_capacity(&total, (size_t)k->n_in, sizeof(ci_tensor), &inputs) ||
-      !host_capacity(&total, (size_t)k->n_out, sizeof(ci_info), &outputs) ||
-      !host_capacity(&total, (size_t)k->n_out, sizeof(bool), &given) ||
-      !host_capacity(&total, function.length, 1, &name) || !ci_add_size(total, 1, &total)) {
+  if (!host_reserve(&total, (size_t)k->n_in, sizeof(ci_tensor), &inputs) ||
+      !host_reserve(&total, (size_t)k->n_out, sizeof(ci_info), &outputs) ||
+      !host_reserve(&total, (size_t)k->n_out, sizeof(bool), &given) ||
+      !host_reserve(&total, function.length, 1, &name) || !ci_add_size(total, 1, &total)) {
     return NULL;
   }
   char *memory = ci_k_private(k, total);

@@ -3,7 +3,7 @@
 
 #include "../../plan/plan.h"
 
-static ci_status sequence_requested(ci_kernel *k, int i) {
+static ci_status sequence_check(ci_kernel *k, int i) {
   char found[160];
   if (k->in[i]->dtype == CI_SEQUENCE) return CI_OK;
   return ci_k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a sequence", i,
@@ -61,12 +61,12 @@ ci_status ci_prepare_sequence_empty(ci_kernel *k) {
   size_t bytes;
   int64_t dtype; /* of an absent value */
   CI_TRY(ci_k_attr_i(k, "dtype", 0, &dtype));
-  return ci_sequence_capacity(0, &bytes) ? ci_k_out_sequence(k, 0, bytes) : sequence_large(k);
+  return ci_sequence_bytes(0, &bytes) ? ci_k_out_sequence(k, 0, bytes) : sequence_large(k);
 }
 
 ci_status ci_prepare_sequence_construct(ci_kernel *k) {
   size_t bytes;
-  if (!ci_sequence_capacity(k->n_in, &bytes)) return sequence_large(k);
+  if (!ci_sequence_bytes(k->n_in, &bytes)) return sequence_large(k);
   for (int i = 0; i < k->n_in; i++) {
     CI_TRY(sequence_tensor(k, i));
     CI_TRY(sequence_types(k, k->in[0]->dtype, k->in[i]->dtype));
@@ -84,13 +84,13 @@ ci_status ci_run_sequence_construct(ci_kernel *k) {
 /* ---- one more, one less ---- */
 
 ci_status ci_prepare_sequence_insert(ci_kernel *k) {
-  CI_TRY(sequence_requested(k, 0));
+  CI_TRY(sequence_check(k, 0));
   CI_TRY(sequence_tensor(k, 1));
   if (!ci_k_known(k, 0)) return CI_PENDING;
   size_t bytes;
   ci_value item;
   ci_sequence_reader reader = ci_sequence_open(k->in[0]->data);
-  if (!ci_sequence_capacity(reader.left + 1, &bytes) || !ci_sequence_more(&bytes, k->in[1]->bytes))
+  if (!ci_sequence_bytes(reader.left + 1, &bytes) || !ci_sequence_more(&bytes, k->in[1]->bytes))
     return sequence_large(k);
   while (ci_sequence_next(&reader, &item)) {
     CI_TRY(sequence_types(k, item.dtype, k->in[1]->dtype));
@@ -114,7 +114,7 @@ ci_status ci_run_sequence_insert(ci_kernel *k) {
 }
 
 ci_status ci_prepare_sequence_erase(ci_kernel *k) {
-  CI_TRY(sequence_requested(k, 0));
+  CI_TRY(sequence_check(k, 0));
   if (!ci_k_known(k, 0) || (k->n_in > 1 && k->in[1] != NULL && !ci_k_known(k, 1))) return CI_PENDING;
   size_t bytes;
   int64_t at;
@@ -122,7 +122,7 @@ ci_status ci_prepare_sequence_erase(ci_kernel *k) {
   ci_sequence_reader reader = ci_sequence_open(k->in[0]->data);
   const int64_t count = reader.left;
   CI_TRY(sequence_position(k, 1, count, count - 1, -1, &at));
-  if (!ci_sequence_capacity(count - 1, &bytes)) return sequence_large(k);
+  if (!ci_sequence_bytes(count - 1, &bytes)) return sequence_large(k);
   for (int64_t i = 0; ci_sequence_next(&reader, &item); i++) {
     if (i != at && !ci_sequence_more(&bytes, item.bytes)) return sequence_large(k);
   }
@@ -145,7 +145,7 @@ ci_status ci_run_sequence_erase(ci_kernel *k) {
 /* ---- read ---- */
 
 ci_status ci_prepare_sequence_length(ci_kernel *k) {
-  CI_TRY(sequence_requested(k, 0));
+  CI_TRY(sequence_check(k, 0));
   return ci_k_out(k, 0, CI_INT64, 0, NULL);
 }
 
@@ -164,7 +164,7 @@ static ci_status sequence_element(ci_kernel *k, ci_value *item) {
 }
 
 ci_status ci_prepare_sequence_at(ci_kernel *k) {
-  CI_TRY(sequence_requested(k, 0));
+  CI_TRY(sequence_check(k, 0));
   if (!ci_k_known(k, 0) || !ci_k_known(k, 1)) return CI_PENDING;
   ci_value item = {0};
   CI_TRY(sequence_element(k, &item));
@@ -260,7 +260,7 @@ ci_status ci_prepare_split_to_sequence(ci_kernel *k) {
   CI_TRY(ci_k_axis(k, axis, x->rank, &cut->axis));
   cut->keep = keep != 0;
   CI_TRY(split_count(k, cut, x->dims[cut->axis]));
-  if (!ci_sequence_capacity(cut->count, &bytes) || !split_bytes(k, cut, x->dims[cut->axis], &bytes))
+  if (!ci_sequence_bytes(cut->count, &bytes) || !split_bytes(k, cut, x->dims[cut->axis], &bytes))
     return sequence_large(k);
   return ci_k_out_sequence(k, 0, bytes);
 }
@@ -299,7 +299,7 @@ ci_status ci_prepare_concat_from_sequence(ci_kernel *k) {
   int64_t axis, fresh, dims[CI_MAX_RANK];
   CI_TRY(ci_k_attr_i(k, "axis", INT64_MIN, &axis)); /* which no tensor has */
   CI_TRY(ci_k_attr_i(k, "new_axis", 0, &fresh));
-  CI_TRY(sequence_requested(k, 0));
+  CI_TRY(sequence_check(k, 0));
   if (!ci_k_known(k, 0)) return CI_PENDING;
   sequence_join *join = ci_k_private(k, sizeof *join);
   ci_sequence_reader reader = ci_sequence_open(k->in[0]->data);
