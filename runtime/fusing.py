@@ -73,7 +73,7 @@ class _Fuser:
         return self.entries[maker]
 
     def _replace(self, i: int, slot: int, entry: Entry) -> None:
-        """Puts an entry in the position of i and of what made the slot."""
+        """Replaces entry i, and the one that made the slot, by an entry."""
         maker = self._maker[slot]
         self.gone.add(maker)
         self.entries[i] = entry

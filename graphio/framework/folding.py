@@ -336,7 +336,7 @@ def _filled(op: Operation) -> Array | None:
     value = op.attrs.get("value")
     fill = 0 if value is None else np.ravel(value)[0].item()
     dims = _ints(op.inputs[0])
-    if _multiplied(dims) > _LIMIT:
+    if _product_of_elements(dims) > _LIMIT:
         return None
     return np.full(dims, fill, object)
 
@@ -346,14 +346,14 @@ def _expanded(op: Operation) -> Array | None:
     if data is None:
         return None
     shape = np.broadcast_shapes(data.shape, tuple(_ints(op.inputs[1])))
-    if _multiplied(list(shape)) > _LIMIT:
+    if _product_of_elements(list(shape)) > _LIMIT:
         return None
     out = np.empty(shape, object)
     out[...] = data
     return out
 
 
-def _multiplied(values: list[int]) -> int:
+def _product_of_elements(values: list[int]) -> int:
     total = 1
     for v in values:
         total *= v
@@ -397,7 +397,7 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Or"): _binary(operator.or_),
     ("", "Not"): _not,
     ("", "Where"): _where,
-    ("", "ReduceProd"): _reduced(_multiplied),
+    ("", "ReduceProd"): _reduced(_product_of_elements),
     ("", "ReduceSum"): _reduced(sum),
     ("", "Range"): _range,
     ("", "ConstantOfShape"): _filled,

@@ -198,7 +198,7 @@ def _needed_by(
     shown = [t for key, t in spec.outputs if key not in spec.as_computed and t not in fed]
     roots = reads.roots(shown, [*spec.targets, *computed], fed)
     found, _ = reach(roots.operations, fed, reads.fed, loops)
-    assigned = reads.position(found, fed)
+    assigned = reads.insert_reads(found, fed)
     ends, others, targets = {}, [], list(spec.targets)
     for tensor, what in roots.shown.items():
         if what.variable.op.name in assigned:

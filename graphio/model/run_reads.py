@@ -178,7 +178,7 @@ class Reads:
         found.operations += targets
         return found
 
-    def position(self, needed: Iterable[Operation], fed: Iterable[Tensor]) -> set[str]:
+    def insert_reads(self, needed: Iterable[Operation], fed: Iterable[Tensor]) -> set[str]:
         """Inserts the reads of explicit assignments.
 
         Args:
@@ -195,7 +195,7 @@ class Reads:
             if variable is not None:
                 assigners.pop(variable.op.name, None)
         if assigners:
-            self._position(operations, assigners)
+            self._insert_reads(operations, assigners)
         return set(assigners)
 
     def end(self, tensor: Tensor, shown: _Shown) -> Tensor:
@@ -223,7 +223,9 @@ class Reads:
 
     # ---- explicit assignments ----
 
-    def _position(self, operations: list[Operation], assigners: Mapping[str, list[float]]) -> None:
+    def _insert_reads(
+        self, operations: list[Operation], assigners: Mapping[str, list[float]]
+    ) -> None:
         shared = {
             self._variables[name].snapshot: name for name in assigners if name in self._variables
         }
@@ -278,10 +280,10 @@ class Reads:
 
     # ---- operations that only the model has ----
 
-    def _new_read(self, variable: Variable, position: list[Operation]) -> Tensor:
+    def _new_read(self, variable: Variable, reads: list[Operation]) -> Tensor:
         made = variable.read_of_a_run(self._name(f"{variable.op.name}/read"))
         self._names[made.op.name] = made.op
-        position.append(made.op)
+        reads.append(made.op)
         return made
 
     def _view_again(self, view: Operation, data: Tensor) -> Tensor:

@@ -66,7 +66,7 @@ def draw(model: Model, signature: str | Signature | None = None, most: int = 400
         )
     rows = _rows(boxes)
     _lead_past(boxes, rows)
-    _position(boxes, rows)
+    _arrange(boxes, rows)
     return _svg(boxes, len(rows))
 
 
@@ -176,7 +176,7 @@ def _lead_past(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
                     other.reads[other.reads.index(name)] = last
 
 
-def _position(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
+def _arrange(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
     """Puts boxes below their inputs and above their readers, as near as the row allows."""
     above = {id(box): [boxes[name] for name in box.reads] for box in boxes.values()}
     below: dict[int, list[_Box]] = {id(box): [] for box in boxes.values()}

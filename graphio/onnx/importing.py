@@ -325,8 +325,8 @@ class Importer:
             input=[f"x{i}" if t is not None else "" for i, t in enumerate(given)],
             output=[f"y{i}" for i in range(len(outputs))],
         )
-        string_values = onnx.AttributeProto.STRINGS
-        plain.attribute.extend(a for a in node.attribute if a.type != string_values or a.strings)
+        strings_kind = onnx.AttributeProto.STRINGS
+        plain.attribute.extend(a for a in node.attribute if a.type != strings_kind or a.strings)
         attrs = {a.name: from_proto(a) for a in plain.attribute}
         try:
             types = infer(plain, row.version, given)

@@ -91,7 +91,7 @@ def _xor(*parts: Tensor) -> Tensor:
 
 
 def _high_half(x: Tensor, y: Tensor) -> Tensor:
-    """The high 32 bits of a multiplication of 32-bit integers."""
+    """The high 32 bits of the result of multiplying 32-bit integers."""
     return bits.right_shift(x * y, _u(32))
 
 
@@ -100,7 +100,7 @@ def _low_half(x: Tensor) -> Tensor:
 
 
 def _mul_high(x: Tensor, y: Tensor) -> Tensor:
-    """The high 64 bits of a multiplication of 64-bit integers."""
+    """The high 64 bits of the result of multiplying 64-bit integers."""
     x0, x1, y0, y1 = _low_half(x), _halved(x), _low_half(y), _halved(y)
     middle = x1 * y0 + _high_half(x0, y0)
     cross = x0 * y1 + _low_half(middle)

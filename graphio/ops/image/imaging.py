@@ -376,10 +376,10 @@ def _within(old: Any, size: Any) -> list[int]:
     return [int(_math.floor(o * factor + 0.5)) for o in old]
 
 
-# ---- turns ----
+# ---- flips and rotations ----
 
 
-def _transposed(image: Any, axis: int, op: str, name: str | None) -> Tensor:
+def _flipped(image: Any, axis: int, op: str, name: str | None) -> Tensor:
     with scope(name, op) as at:
         x, row = image_and_row(image, op, at)
         return index.reverse(x, [row + axis], name=at)
@@ -389,17 +389,17 @@ def _transposed(image: Any, axis: int, op: str, name: str | None) -> Tensor:
 @of_any_rank("flip_left_right", 3)
 def flip_left_right(image: Any, name: str | None = None) -> Tensor:
     """Images with left and right exchanged; (h, w, c) or (n, h, w, c)."""
-    return _transposed(image, 1, "flip_left_right", name)
+    return _flipped(image, 1, "flip_left_right", name)
 
 
 @api_guard.operator
 @of_any_rank("flip_up_down", 3)
 def flip_up_down(image: Any, name: str | None = None) -> Tensor:
     """Images with top and bottom exchanged; (h, w, c) or (n, h, w, c)."""
-    return _transposed(image, 0, "flip_up_down", name)
+    return _flipped(image, 0, "flip_up_down", name)
 
 
-def _transposed_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
+def _flipped_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
     with scope(None, op) as at:
         x, row = image_and_row(image, op, at)
         dims = dims_of(x)
@@ -416,14 +416,14 @@ def _transposed_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tens
 @of_any_rank("random_flip_left_right", 3)
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Each image with left and right exchanged, or as it is, with equal chances."""
-    return _transposed_or_not(image, 1, "random_flip_left_right", seed)
+    return _flipped_or_not(image, 1, "random_flip_left_right", seed)
 
 
 @api_guard.operator
 @of_any_rank("random_flip_up_down", 3)
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Each image with top and bottom exchanged, or as it is, with equal chances."""
-    return _transposed_or_not(image, 0, "random_flip_up_down", seed)
+    return _flipped_or_not(image, 0, "random_flip_up_down", seed)
 
 
 @api_guard.operator

@@ -204,7 +204,7 @@ def _attention_gradient(op: Operation, *dys: Tensor | None) -> Gradients:
     return by_parts(op, dys, _Parts(op))
 
 
-def _transposed(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | None) -> Tensor:
+def _rotated(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | None) -> Tensor:
     """x (n, heads, length, size) rotated by angles (n, length, half)."""
     cos, sin = (primitive.unsqueeze(a, [1]) for a in angles)
     rotated = x if width is None else slice_axes(x, [0], [width], [3])
@@ -243,7 +243,7 @@ def _rotary_embedding_gradient(op: Operation, dy: Tensor) -> Gradients:
         if at is not None:
             angles = [primitive.gather(c, at, 0, tf_type="Gather") for c in angles]
         if x.shape.ndims != 3:
-            return _transposed(op, x, angles, width)
-        return _joined(_transposed(op, _by_head(x, int(op.attrs["num_heads"])), angles, width))
+            return _rotated(op, x, angles, width)
+        return _joined(_rotated(op, _by_head(x, int(op.attrs["num_heads"])), angles, width))
 
     return [dx, *by_parts(op, [dy], parts)[1:]]

@@ -99,7 +99,7 @@ def print(
     write = _writer(output_stream)
     tensors: list[Tensor] = []
     template = [_template(value, tensors) for value in inputs]
-    bare = len(template) == 1 and isinstance(template[0], _Position)
+    bare = len(template) == 1 and isinstance(template[0], _Placeholder)
 
     def show(values: list[Any]) -> list[Any]:
         strings = [
@@ -115,7 +115,7 @@ def print(
         return made
 
 
-class _Position:
+class _Placeholder:
     """The placeholder of a tensor's text."""
 
     def __init__(self, index: int) -> None:
@@ -125,9 +125,9 @@ class _Position:
 class _Sparse(NamedTuple):
     """The placeholder of the text of a SparseTensor."""
 
-    indices: _Position
-    values: _Position
-    shape: _Position
+    indices: _Placeholder
+    values: _Placeholder
+    shape: _Placeholder
 
 
 def _template(value: Any, tensors: list[Tensor]) -> Any:
@@ -137,7 +137,7 @@ def _template(value: Any, tensors: list[Tensor]) -> Any:
         return _Sparse(*parts)
     if is_symbolic(value):
         tensors.append(convert_to_tensor(value))
-        return _Position(len(tensors) - 1)
+        return _Placeholder(len(tensors) - 1)
     if isinstance(value, Mapping):
         return {key: _template(inner, tensors) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -146,7 +146,7 @@ def _template(value: Any, tensors: list[Tensor]) -> Any:
 
 
 def _filled(part: Any, strings: list[str]) -> str:
-    if isinstance(part, _Position):
+    if isinstance(part, _Placeholder):
         return strings[part.index]
     if isinstance(part, _Sparse):
         shown = ", ".join(f"{label}={_filled(p, strings)}" for label, p in part._asdict().items())

@@ -120,10 +120,10 @@ def diff_checkpoints(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Ch
     """
     one, other = (open_source(resolved(where), lazy=True) for where in (a, b))
     rows = [*_variables(one, other), *_resources(one, other)]
-    return CheckpointDiff(one.what, other.what, sorted(rows, key=_position))
+    return CheckpointDiff(one.what, other.what, sorted(rows, key=_sort_key))
 
 
-def _position(row: Difference) -> tuple[int, float, str]:
+def _sort_key(row: Difference) -> tuple[int, float, str]:
     unknown = np.inf if row.count else 0.0
     largest = unknown if row.largest is None else row.largest
     return _ORDER[row.status], -largest, row.name

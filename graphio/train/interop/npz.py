@@ -169,12 +169,12 @@ def _parsed(header: bytes, end: int, what: str) -> _Row:
     if not len(descr) == len(fortran) == len(shape) == 1:
         raise damaged(what, "its header does not say descr, fortran_order and shape of one array")
     order, kind, width = re.fullmatch(r"([<>|=]?)(.)(\d*)", descr[0]).groups()  # type: ignore[union-attr]
-    string_values = [text.strip() for text in shape[0].split(",")]
-    if string_values[-1] == "":
-        string_values.pop()
-    if not all(text.isdecimal() and len(text) < 20 for text in string_values):
+    sizes = [text.strip() for text in shape[0].split(",")]
+    if sizes[-1] == "":
+        sizes.pop()
+    if not all(text.isdecimal() and len(text) < 20 for text in sizes):
         raise damaged(what, f"its shape is ({shape[0]})")
-    dims = check_dims([int(text) for text in string_values], what, "its array")
+    dims = check_dims([int(text) for text in sizes], what, "its array")
     return _Row(order, kind, int(width or 0), fortran[0] == "True", dims, end)
 
 
