@@ -20,10 +20,10 @@ size_t fuzz_bundle_read(fuzz_reader *reader, fuzz_file files[FUZZ_MOST_FILES]) {
   while (count < FUZZ_MOST_FILES && reader->at < reader->end) {
     fuzz_file *file = &files[count++];
     bundle_name(reader, file->name);
-    const size_t left = (size_t)(reader->end - reader->at), requested = (size_t)fuzz_number(reader, 4);
+    const size_t left = (size_t)(reader->end - reader->at), length_given = (size_t)fuzz_number(reader, 4);
     const size_t rest = left < 4 ? 0 : left - 4;
     file->data = reader->at;
-    file->length = requested < rest ? requested : rest;
+    file->length = length_given < rest ? length_given : rest;
     reader->at += file->length;
   }
   return count;
@@ -45,6 +45,6 @@ size_t fuzz_bundle_write(const fuzz_file *files, size_t count, uint8_t *bytes, s
 }
 
 bool fuzz_ends_with(const char *name, const char *end) {
-  const size_t length = strlen(name), requested = strlen(end);
-  return length >= requested && strcmp(name + length - requested, end) == 0;
+  const size_t length = strlen(name), ending = strlen(end);
+  return length >= ending && strcmp(name + length - ending, end) == 0;
 }

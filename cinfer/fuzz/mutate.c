@@ -190,16 +190,15 @@ static void tensor_fit(fuzz_tree *tree, fuzz_field *tensor) {
   const int32_t dtype = (int32_t)type->value;
   const size_t item = ci_dtype_size(dtype);
   if (dtype == CI_STRING || item == 0) return;
-  const size_t requested =
-      ci_dtype_bits(dtype) < 8 ? ci_dtype_packed_bytes(dtype, (size_t)count) : (size_t)count * item;
-  uint8_t *bytes = fuzz_take(tree, requested);
+  const size_t needed = ci_dtype_bits(dtype) < 8 ? ci_dtype_packed_bytes(dtype, (size_t)count) : (size_t)count * item;
+  uint8_t *bytes = fuzz_take(tree, needed);
   if (bytes == NULL) return;
-  for (size_t i = 0; i < requested; i++) {
+  for (size_t i = 0; i < needed; i++) {
     bytes[i] = field->length > 0 ? field->data[i % field->length] : 0;
     if (dtype == CI_BOOL) bytes[i] &= 1;
   }
   field->data = bytes;
-  field->length = requested;
+  field->length = needed;
 }
 
 /* Numbers that a kernel may take for indices, sizes or axes, or bytes of any kind. */

@@ -34,8 +34,8 @@ static ci_status lender_run(lender *l, const char *name, const ci_tensor *inputs
 
 /* ---- strings ---- */
 
-static bool text_is(const ci_string *text, const char *requested) {
-  return text->length == strlen(requested) && (text->length == 0 || memcmp(text->data, requested, text->length) == 0);
+static bool text_is(const ci_string *text, const char *expected) {
+  return text->length == strlen(expected) && (text->length == 0 || memcmp(text->data, expected, text->length) == 0);
 }
 
 static void check_strings(const ci_tensor *outputs) {
@@ -123,8 +123,8 @@ static void numbers_buffer(numbers *c, int o, int where) {
 static bool numbers_are_right(const numbers *c) {
   bool right = true;
   for (int64_t i = 0; i < c->n; i++) {
-    const float x = number_of(i, false), z = number_of(i, true), requested[] = {x + x, x, z, x * z};
-    for (int o = 0; o < 4; o++) right = right && ((const float *)c->outputs[o].data)[i] == requested[o];
+    const float x = number_of(i, false), z = number_of(i, true), expected[] = {x + x, x, z, x * z};
+    for (int o = 0; o < 4; o++) right = right && ((const float *)c->outputs[o].data)[i] == expected[o];
   }
   return right;
 }

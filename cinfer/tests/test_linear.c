@@ -40,13 +40,13 @@ static float *floats(int64_t n, int special) { /* one element off any alignment 
   return p;
 }
 
-static void compare(const char *what, const char *isa, const float *found, const float *requested, int64_t n) {
+static void compare(const char *what, const char *isa, const float *found, const float *expected, int64_t n) {
   checks++;
   for (int64_t i = 0; i < n; i++) {
-    if (isnan(requested[i]) ? isnan(found[i]) : memcmp(&found[i], &requested[i], sizeof *found) == 0) continue;
+    if (isnan(expected[i]) ? isnan(found[i]) : memcmp(&found[i], &expected[i], sizeof *found) == 0) continue;
     if (++failures < 20) {
       printf("%s on %s: element %lld of %lld is %a, the definition gives %a\n", what, isa, (long long)i, (long long)n,
-             (double)found[i], (double)requested[i]);
+             (double)found[i], (double)expected[i]);
     }
     return;
   }
@@ -104,7 +104,7 @@ static void define_matmul(const float *a, ptrdiff_t a_m, ptrdiff_t a_k, const fl
 /* ---- matrix multiplication ---- */
 
 static void test_gemm_forms(const struct ci_isa *isa, int64_t M, int64_t N, int64_t K, int special) {
-  float *a = floats(M * K, special), *b = floats(K * N, special), *requested = floats(M * N, 0),
+  float *a = floats(M * K, special), *b = floats(K * N, special), *expected = floats(M * N, 0),
         *found = floats(M * N, 0);
   float *copy_a = floats(M * K, 1), *copy_b = floats(K * N, 1);
   char what[80];
@@ -118,7 +118,7 @@ static void test_gemm_forms(const struct ci_isa *isa, int64_t M, int64_t N, int6
     const int transposed = form & 3;
     const ci_operand A = transposed & 1 ? (ci_operand){a + 1, 1, (ptrdiff_t)M} : (ci_operand){a + 1, (ptrdiff_t)K, 1};
     const ci_operand B = transposed & 2 ? (ci_operand){b + 1, 1, (ptrdiff_t)K} : (ci_operand){b + 1, (ptrdiff_t)N, 1};
-    define_matmul(a + 1, A.row, A.col, b + 1, B.row, B.col, requested, (ptrdiff_t)N, M, N, K);
+    define_matmul(a + 1, A.row, A.col, b + 1, B.row, B.col, expected, (ptrdiff_t)N, M, N, K);
     const bool in_packed_tiles = form >= 4;
     if (in_packed_tiles && packed == 0) continue;
     const ci_operand pa = ci_matmul_pack_a(&p, M, A, copy_a);
@@ -139,10 +139,10 @@ static void test_gemm_forms(const struct ci_isa *isa, int64_t M, int64_t N, int6
       }
       snprintf(what, sizeof what, "MatMul %lldx%lldx%lld, form %d, %lld rows", (long long)M, (long long)K, (long long)N,
                form, (long long)step);
-      compare(what, isa->name, found, requested, M * N);
+      compare(what, isa->name, found, expected, M * N);
     }
   }
-  free(a), free(b), free(requested), free(found), free(copy_a), free(copy_b), free(block);
+  free(a), free(b), free(expected), free(found), free(copy_a), free(copy_b), free(block);
 }
 
 static void test_all_gemms(const struct ci_isa *isa) {
@@ -163,7 +163,7 @@ static void test_all_gemms(const struct ci_isa *isa) {
 /* MatMul with batches, on several threads: a (2, 3, M, K), b (3, K, N) or (K, N). */
 static void test_matmul(const struct ci_isa *isa, int threads, int64_t M, int64_t N, int64_t K, bool batched,
                         bool constant) {
-  float *a = floats(6 * M * K, 0), *b = floats(3 * K * N, 0), *requested = floats(6 * M * N, 0);
+  float *a = floats(6 * M * K, 0), *b = floats(3 * K * N, 0), *expected = floats(6 * M * N, 0);
   const int64_t a_dims[4] = {2, 3, M, K}, b_dims[3] = {3, K, N};
   harness h;
   harness_start(&h, isa, threads);
@@ -172,20 +172,20 @@ static void test_matmul(const struct ci_isa *isa, int threads, int64_t M, int64_
   h.constants = constant ? 2 : 0;
   for (int i = 0; i < 6; i++) {
     define_matmul(a + i * M * K, (ptrdiff_t)K, 1, b + (batched ? i % 3 : 0) * K * N, (ptrdiff_t)N, 1,
-                  requested + i * M * N, (ptrdiff_t)N, M, N, K);
+                  expected + i * M * N, (ptrdiff_t)N, M, N, K);
   }
   if (harness_run(&h, 1, ci_prepare_matmul, ci_run_matmul) != CI_OK) {
     printf("MatMul: %s\n", h.error.message);
     failures++;
   } else {
-    compare("MatMul", isa->name, h.out[0].data, requested, 6 * M * N);
+    compare("MatMul", isa->name, h.out[0].data, expected, 6 * M * N);
   }
   harness_end(&h);
-  free(a), free(b), free(requested);
+  free(a), free(b), free(expected);
 }
 
 static void test_gemm(const struct ci_isa *isa, int threads, int64_t M, int64_t N, int64_t K, int form) {
-  float *a = floats(M * K, 0), *b = floats(K * N, 0), *c = floats(M * N, 0), *requested = floats(M * N, 0);
+  float *a = floats(M * K, 0), *b = floats(K * N, 0), *c = floats(M * N, 0), *expected = floats(M * N, 0);
   const float alpha = form & 4 ? 0.3f : 1.0f, beta = form & 8 ? -1.7f : 1.0f;
   const int64_t a_dims[2] = {form & 1 ? K : M, form & 1 ? M : K}, b_dims[2] = {form & 2 ? N : K, form & 2 ? K : N};
   const int64_t c_dims[2] = {form & 4 ? M : 1, N};
@@ -200,19 +200,19 @@ static void test_gemm(const struct ci_isa *isa, int threads, int64_t M, int64_t 
   harness_float(&h, "alpha", (double)alpha);
   harness_float(&h, "beta", (double)beta);
   define_matmul(a, form & 1 ? 1 : (ptrdiff_t)K, form & 1 ? (ptrdiff_t)M : 1, b, form & 2 ? 1 : (ptrdiff_t)N,
-                form & 2 ? (ptrdiff_t)K : 1, requested, (ptrdiff_t)N, M, N, K);
+                form & 2 ? (ptrdiff_t)K : 1, expected, (ptrdiff_t)N, M, N, K);
   for (int64_t i = 0; i < M * N; i++) {
-    const float added = c[form & 4 ? i : i % N], scaled = alpha == 1.0f ? requested[i] : alpha * requested[i];
-    requested[i] = beta == 1.0f ? scaled + added : fmaf(beta, added, scaled);
+    const float added = c[form & 4 ? i : i % N], scaled = alpha == 1.0f ? expected[i] : alpha * expected[i];
+    expected[i] = beta == 1.0f ? scaled + added : fmaf(beta, added, scaled);
   }
   if (harness_run(&h, 1, ci_prepare_gemm, ci_run_matmul) != CI_OK) {
     printf("Gemm: %s\n", h.error.message);
     failures++;
   } else {
-    compare("Gemm", isa->name, h.out[0].data, requested, M * N);
+    compare("Gemm", isa->name, h.out[0].data, expected, M * N);
   }
   harness_end(&h);
-  free(a), free(b), free(c), free(requested);
+  free(a), free(b), free(c), free(expected);
 }
 
 /* ---- convolutions ---- */
@@ -255,12 +255,12 @@ static void conv_attributes(harness *h, const struct conv_case *t) {
 }
 
 static void conv_check(harness *h, const char *what, ci_status (*prepare)(ci_kernel *), ci_status (*run)(ci_kernel *),
-                       const float *requested, int64_t count) {
+                       const float *expected, int64_t count) {
   if (harness_run(h, 1, prepare, run) != CI_OK || h->out[0].count != count) {
     printf("%s: %s\n", what, h->error.message);
     failures++;
   } else {
-    compare(what, h->k.isa->name, h->out[0].data, requested, count);
+    compare(what, h->k.isa->name, h->out[0].data, expected, count);
   }
   harness_end(h);
 }

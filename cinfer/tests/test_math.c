@@ -314,11 +314,11 @@ static void test_rows(void) {
     for (int seed = 0; seed < 8; seed++) {
       fill(x, 1001, (uint32_t)(seed * 100 + l), seed >= 4);
       for (int op = 0; op < CI_REDUCE_COUNT; op++) {
-        const float requested = plain_row(op, x + 1, lengths[l], false);
+        const float expected = plain_row(op, x + 1, lengths[l], false);
         for (int i = 0; i < isa_count; i++) {
           const float y = isa_list[i]->math->row[op](x + 1, lengths[l]);
-          CHECK(bits_of(y) == bits_of(requested), "row of %d, op %d, %s: %a, expected %a", lengths[l], op,
-                isa_list[i]->name, (double)y, (double)requested);
+          CHECK(bits_of(y) == bits_of(expected), "row of %d, op %d, %s: %a, expected %a", lengths[l], op,
+                isa_list[i]->name, (double)y, (double)expected);
         }
       }
     }
@@ -336,9 +336,9 @@ static void test_columns(void) {
         for (int i = 0; i < isa_count; i++) {
           isa_list[i]->math->columns[op](y, x, k, n, (ptrdiff_t)n, block);
           for (int64_t c = 0; c < n; c++) {
-            const float requested = plain_column(op, x + c, k, n, block);
-            CHECK(bits_of(y[c]) == bits_of(requested), "column %d of %d x %d, op %d, %s: %a, expected %a", (int)c,
-                  (int)k, (int)n, op, isa_list[i]->name, (double)y[c], (double)requested);
+            const float expected = plain_column(op, x + c, k, n, block);
+            CHECK(bits_of(y[c]) == bits_of(expected), "column %d of %d x %d, op %d, %s: %a, expected %a", (int)c,
+                  (int)k, (int)n, op, isa_list[i]->name, (double)y[c], (double)expected);
           }
         }
       }
@@ -390,7 +390,7 @@ static void plain_softmax(const struct ci_isa_math *math, float *y, const float 
 }
 
 static void test_softmax(void) {
-  static float x[3000], y[3000], requested[1000];
+  static float x[3000], y[3000], expected[1000];
   for (int l = 0; l < LENGTHS; l++) {
     const int n = lengths[l];
     fill(x, 3 * n, (uint32_t)l, l % 3 == 2);
@@ -400,11 +400,11 @@ static void test_softmax(void) {
         memset(y, 0xff, sizeof y);
         (logarithm ? isa_list[i]->math->log_softmax : isa_list[i]->math->softmax)(y, x, 3, n);
         for (int row = 0; row < 3; row++) {
-          plain_softmax(isa_list[0]->math, requested, x + row * n, n, logarithm != 0);
+          plain_softmax(isa_list[0]->math, expected, x + row * n, n, logarithm != 0);
           for (int j = 0; j < n; j++) {
-            CHECK(bits_of(y[row * n + j]) == bits_of(requested[j]),
+            CHECK(bits_of(y[row * n + j]) == bits_of(expected[j]),
                   "softmax of %d, %s, row %d, element %d: %a, expected %a", n, isa_list[i]->name, row, j,
-                  (double)y[row * n + j], (double)requested[j]);
+                  (double)y[row * n + j], (double)expected[j]);
           }
         }
       }
@@ -425,16 +425,16 @@ static void test_training(void) {
     const struct ci_isa_math *math = isa_list[i]->math;
     math->gradient_descent(y[0], p, g, rate, N);
     for (int j = 0; j < N; j++) {
-      const float step = rate * g[j], requested = p[j] - step;
-      CHECK(bits_of(y[0][j]) == bits_of(requested), "gradient descent on %s", isa_list[i]->name);
+      const float step = rate * g[j], expected = p[j] - step;
+      CHECK(bits_of(y[0][j]) == bits_of(expected), "gradient descent on %s", isa_list[i]->name);
     }
     for (int nesterov = 0; nesterov < 2; nesterov++) {
       math->momentum(y[0], y[1], p, a, g, rate, keep, nesterov != 0, N);
       for (int j = 0; j < N; j++) {
         const float kept = keep * a[j], sum = kept + g[j], ahead = keep * sum,
                     direction = nesterov ? g[j] + ahead : sum;
-        const float step = rate * direction, requested = p[j] - step;
-        CHECK(bits_of(y[0][j]) == bits_of(requested) && bits_of(y[1][j]) == bits_of(sum), "momentum on %s",
+        const float step = rate * direction, expected = p[j] - step;
+        CHECK(bits_of(y[0][j]) == bits_of(expected) && bits_of(y[1][j]) == bits_of(sum), "momentum on %s",
               isa_list[i]->name);
       }
     }
@@ -442,8 +442,8 @@ static void test_training(void) {
     for (int j = 0; j < N; j++) {
       const float dm = g[j] - a[j], sm = dm * numbers.k1, new_m = a[j] + sm, g2 = g[j] * g[j], dv = g2 - v[j];
       const float sv = dv * numbers.k2, new_v = v[j] + sv, root = sqrtf(new_v), den = root + numbers.epsilon;
-      const float top = numbers.rate * new_m, step = top / den, requested = p[j] - step;
-      CHECK(bits_of(y[0][j]) == bits_of(requested) && bits_of(y[1][j]) == bits_of(new_m) &&
+      const float top = numbers.rate * new_m, step = top / den, expected = p[j] - step;
+      CHECK(bits_of(y[0][j]) == bits_of(expected) && bits_of(y[1][j]) == bits_of(new_m) &&
                 bits_of(y[2][j]) == bits_of(new_v),
             "adam on %s, element %d", isa_list[i]->name, j);
     }
@@ -492,12 +492,12 @@ static void test_casts(void) {
   ci_cast_find(isa_list[0], CI_INT64, CI_FLOAT)(&once, &twice, 1);
   CHECK(once == 0x1.000002p60f, "int64 to float rounds twice: %a", (double)once);
   for (uint32_t h = 0; h < 65536; h++) { /* half to float and back; every NaN becomes one */
-    const uint16_t half = (uint16_t)h, requested = (h & 0x7fff) > 0x7c00 ? 0x7e00 : half;
+    const uint16_t half = (uint16_t)h, expected = (h & 0x7fff) > 0x7c00 ? 0x7e00 : half;
     uint16_t back;
     float x;
     ci_cast_find(isa_list[0], CI_FLOAT16, CI_FLOAT)(&x, &half, 1);
     ci_cast_find(isa_list[0], CI_FLOAT, CI_FLOAT16)(&back, &x, 1);
-    CHECK(back == requested, "half 0x%04x came back as 0x%04x", half, back);
+    CHECK(back == expected, "half 0x%04x came back as 0x%04x", half, back);
   }
   static const struct half_case {
     double from;

@@ -14,7 +14,7 @@ static int isa_count;
 
 enum { GUARD = 64, LONGEST = 3000 };
 static uint8_t source[2 * LONGEST * 16 + 2 * GUARD], found[2 * LONGEST * 16 + 2 * GUARD],
-    requested[2 * LONGEST * 16 + 2 * GUARD];
+    expected[2 * LONGEST * 16 + 2 * GUARD];
 
 /* Lengths around those of vectors of every instruction set. */
 static const int64_t lengths[] = {0,  1,  2,  3,  4,  5,  7,  8,   9,   11,  15,  16,  17,  23,  31,  32,
@@ -23,7 +23,7 @@ enum { LENGTHS = (int)(sizeof lengths / sizeof *lengths) };
 
 static void poison(void) {
   memset(found, 0xa5, sizeof found);
-  memset(requested, 0xa5, sizeof requested);
+  memset(expected, 0xa5, sizeof expected);
 }
 
 static void fill_source(void) {
@@ -71,12 +71,12 @@ static void test_lengths_of_casts(const struct ci_isa *isa) {
     const uint16_t *h = (const uint16_t *)(const void *)(source + 2);
     poison();
     ci_cast_find(isa, CI_FLOAT, CI_FLOAT16)(found + 2, x, n);
-    for (int64_t i = 0; i < n; i++) ((uint16_t *)(void *)(requested + 2))[i] = ci_float_to_half(x[i]);
-    CHECK(memcmp(found, requested, sizeof found) == 0);
+    for (int64_t i = 0; i < n; i++) ((uint16_t *)(void *)(expected + 2))[i] = ci_float_to_half(x[i]);
+    CHECK(memcmp(found, expected, sizeof found) == 0);
     poison();
     ci_cast_find(isa, CI_FLOAT16, CI_FLOAT)(found + 4, h, n);
-    for (int64_t i = 0; i < n; i++) ((float *)(void *)(requested + 4))[i] = ci_float_from_half(h[i]);
-    CHECK(memcmp(found, requested, sizeof found) == 0);
+    for (int64_t i = 0; i < n; i++) ((float *)(void *)(expected + 4))[i] = ci_float_from_half(h[i]);
+    CHECK(memcmp(found, expected, sizeof found) == 0);
   }
 }
 
@@ -112,8 +112,8 @@ static void test_runs(const struct ci_isa *isa) {
       const uint8_t *from = source + GUARD + (way == 3 ? 6 * n : 1);
       poison();
       isa->move->runs((char *)found + GUARD + 1, to_step, (const char *)from, step, 7, (size_t)n);
-      for (int i = 0; i < 7; i++) memcpy(requested + GUARD + 1 + i * to_step, from + i * step, (size_t)n);
-      CHECK(memcmp(found, requested, sizeof found) == 0);
+      for (int i = 0; i < 7; i++) memcpy(expected + GUARD + 1 + i * to_step, from + i * step, (size_t)n);
+      CHECK(memcmp(found, expected, sizeof found) == 0);
     }
   }
 }
@@ -123,21 +123,21 @@ static void test_fill_and_twice(const struct ci_isa *isa) {
     if (n % 16 == 0) {
       poison();
       isa->move->fill((char *)found + GUARD + 1, (const char *)source, (size_t)n);
-      for (int64_t i = 0; i < n; i++) requested[GUARD + 1 + i] = source[i % 16];
-      CHECK(memcmp(found, requested, sizeof found) == 0);
+      for (int64_t i = 0; i < n; i++) expected[GUARD + 1 + i] = source[i % 16];
+      CHECK(memcmp(found, expected, sizeof found) == 0);
     }
     char same[16];
     memset(same, 0x3c, sizeof same);
     poison();
     isa->move->fill((char *)found + GUARD + 1, same, (size_t)n);
-    memset(requested + GUARD + 1, 0x3c, (size_t)n);
-    CHECK(memcmp(found, requested, sizeof found) == 0);
+    memset(expected + GUARD + 1, 0x3c, (size_t)n);
+    CHECK(memcmp(found, expected, sizeof found) == 0);
   }
   for (int l = 0; l < LENGTHS; l++) {
     poison();
     isa->move->twice(found + GUARD, source + GUARD, lengths[l]);
-    for (int64_t i = 0; i < 2 * lengths[l]; i++) memcpy(requested + GUARD + 4 * i, source + GUARD + i / 2 * 4, 4);
-    CHECK(memcmp(found, requested, sizeof found) == 0);
+    for (int64_t i = 0; i < 2 * lengths[l]; i++) memcpy(expected + GUARD + 4 * i, source + GUARD + i / 2 * 4, 4);
+    CHECK(memcmp(found, expected, sizeof found) == 0);
   }
 }
 
@@ -149,9 +149,9 @@ static void test_turn(const struct ci_isa *isa) {
       poison();
       isa->move->turn_bytes((char *)found + GUARD + 1, to_row, (const char *)source + 1, from_row, rows, cols);
       for (int64_t r = 0; r < rows; r++) {
-        for (int64_t c = 0; c < cols; c++) requested[GUARD + 1 + c * to_row + r] = source[1 + r * from_row + c];
+        for (int64_t c = 0; c < cols; c++) expected[GUARD + 1 + c * to_row + r] = source[1 + r * from_row + c];
       }
-      CHECK(memcmp(found, requested, sizeof found) == 0);
+      CHECK(memcmp(found, expected, sizeof found) == 0);
     }
   }
 }

@@ -182,8 +182,8 @@ static void test_wrong_calls(void) {
   ci_close(model);
 }
 
-static bool is_floats(const ci_tensor *t, const float *requested, int64_t count) {
-  return t->dtype == CI_FLOAT && t->bytes == (size_t)count * sizeof(float) && memcmp(t->data, requested, t->bytes) == 0;
+static bool is_floats(const ci_tensor *t, const float *expected, int64_t count) {
+  return t->dtype == CI_FLOAT && t->bytes == (size_t)count * sizeof(float) && memcmp(t->data, expected, t->bytes) == 0;
 }
 
 static void test_everything(void) {

@@ -264,11 +264,11 @@ def _resize_grad(call: Call) -> Function:
         if min(shape, default=0) < 0:
             raise _invalid(f"x_shape {list(shape)} has a negative size")
         hows = rule.sizes(shape, scales, sizes, roi)
-        requested = list(shape)
+        expected = list(shape)
         for axis, out, *_ in hows:
-            requested[axis] = out
-        if list(dy.shape) != requested:
-            raise _invalid(f"dy has shape {list(dy.shape)}, expected {requested}")
+            expected[axis] = out
+        if list(dy.shape) != expected:
+            raise _invalid(f"dy has shape {list(dy.shape)}, expected {expected}")
         g = dy.astype(np.float64)
         tables = [
             (axis, rule.table(shape[axis], out, scale, exact, start, end))
