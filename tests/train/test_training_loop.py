@@ -380,8 +380,10 @@ def test_arguments_of_a_training_are_checked_first(
     options: dict[str, Any], kind: type[Exception], message: str, tmp_path: Path
 ) -> None:
     op, _ = counting()
-    with pytest.raises(kind, match=message):
+    with pytest.raises(kind, match=message) as refusal:
         tf.train.train(op, tmp_path / "run", **{"steps": 2, **options})
+    where = r"\(test_training_loop\.py:\d+ in \w+(; by train)?\)$"
+    assert re.search(where, str(refusal.value)), "the error names the line and the public function"
     assert not (tmp_path / "run").exists()
 
 

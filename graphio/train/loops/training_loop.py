@@ -264,7 +264,6 @@ class TrainingLoop:
             self.run(feed(step) if callable(feed) else feed)
 
 
-@api_boundary.rolling_back_variables
 def _begun(
     train_op: Any, checkpoint_dir: Any, feed: Any, options: Mapping[str, Any]
 ) -> TrainingLoop:
@@ -273,7 +272,8 @@ def _begun(
     return TrainingLoop(train_op, checkpoint_dir, **options)
 
 
-_begun.__name__ = _begun.__qualname__ = "train"  # errors name the public function
+_begun.__qualname__ = "train"  # errors name the public function
+_guarded_begin = api_boundary.rolling_back_variables(_begun)
 
 
 @api_guard.unguarded  # a guard would keep other threads from building while the training runs
@@ -302,7 +302,7 @@ def train(
     Raises:
         TypeError, ValueError: see TrainingLoop and its fit.
     """
-    loop = _begun(train_op, checkpoint_dir, feed, {"steps": steps, **options})
+    loop = _guarded_begin(train_op, checkpoint_dir, feed, {"steps": steps, **options})
     with loop:
         loop.fit(feed)
     return loop.metrics
