@@ -28,6 +28,7 @@ _old_paths.install()
 _REGISTERED_BY = {
     "attribute_of": "graphio.protos.node_def",
     "cast": "graphio.ops.base.primitive",
+    "composed": "graphio.ops.complex.table",
     "cond": "graphio.ops.control_flow.branches",
     "create_by_type": "graphio.tensorflow_files.by_type",
     "dataset_of": "graphio.data.components",
@@ -280,7 +281,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
         "sparse_softmax",
     ),
-    "graphio.ops.math.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
+    "graphio.ops.math.special": ("digamma", "lbeta", "lgamma"),
+    "graphio.ops.complex.parts": ("complex", "conj", "imag", "real"),
+    "graphio.ops.complex.polar": ("angle",),
     "graphio.ops.nn.statistics": (),
     "graphio.ops.control_flow.tensor_array": ("TensorArray",),
     "graphio.ops.math.signal": (),

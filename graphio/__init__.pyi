@@ -252,6 +252,11 @@ from graphio.ops.checks.asserts import assert_positive as assert_positive
 from graphio.ops.checks.check import add_check_numerics_ops as add_check_numerics_ops
 from graphio.ops.checks.check import check_numerics as check_numerics
 from graphio.ops.checks.check import verify_tensor_all_finite as verify_tensor_all_finite
+from graphio.ops.complex.parts import complex as complex
+from graphio.ops.complex.parts import conj as conj
+from graphio.ops.complex.parts import imag as imag
+from graphio.ops.complex.parts import real as real
+from graphio.ops.complex.polar import angle as angle
 from graphio.ops.control_flow.branches import case as case
 from graphio.ops.control_flow.branches import cond as cond
 from graphio.ops.control_flow.branches import group as group
@@ -385,13 +390,9 @@ from graphio.ops.math.reduction import reduce_mean as reduce_mean
 from graphio.ops.math.reduction import reduce_min as reduce_min
 from graphio.ops.math.reduction import reduce_prod as reduce_prod
 from graphio.ops.math.reduction import reduce_sum as reduce_sum
-from graphio.ops.math.special import angle as angle
-from graphio.ops.math.special import conj as conj
 from graphio.ops.math.special import digamma as digamma
-from graphio.ops.math.special import imag as imag
 from graphio.ops.math.special import lbeta as lbeta
 from graphio.ops.math.special import lgamma as lgamma
-from graphio.ops.math.special import real as real
 from graphio.ops.nn.embedding import sparse_segment_mean as sparse_segment_mean
 from graphio.ops.nn.embedding import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from graphio.ops.nn.embedding import sparse_segment_sum as sparse_segment_sum

@@ -23,6 +23,8 @@ from graphio.ops.array.scattering import (
     unsorted_segment_prod,
     unsorted_segment_sqrt_n,
 )
+from graphio.ops.complex.parts import conj, imag, real
+from graphio.ops.complex.polar import angle
 from graphio.ops.math.arithmetic import (
     atan2,
     cumprod,
@@ -117,7 +119,7 @@ from graphio.ops.math.reduction import (
     reduce_prod,
     reduce_sum,
 )
-from graphio.ops.math.special import angle, conj, digamma, imag, lbeta, lgamma, polyval, real
+from graphio.ops.math.special import digamma, lbeta, lgamma, polyval
 from graphio.ops.nn.core import (
     in_top_k,
     l2_normalize,

@@ -82,6 +82,8 @@ KINDS = {
     "J": ("int32 or int64", "i"),
     "L": ("int64", "i"),
     "Z": ("integers", "iu"),
+    "C": ("complex64 or complex128", "c"),
+    "R": ("float32 or float64", "f"),
 }
 
 #: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what
@@ -94,6 +96,7 @@ _NARROW = {
     "I": (6, 7),
     "J": (6, 7),
     "L": (7,),
+    "R": (1, 11),
     "T": (6, 7, 8),
     "V": (1,),
     "W": (1, 6, 7, 10, 11, 12, 13, 16),

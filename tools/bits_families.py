@@ -144,6 +144,14 @@ def transforms(x: Tensor) -> list[Tensor]:
     ]
 
 
+@family(True, x=numbers(BATCH, 301, 2))
+def complex_numbers(x: Tensor) -> list[Tensor]:
+    """Parts, and what is composed of operators on them."""
+    z = tf.complex(x[..., 0], x[..., 1])
+    y = tf.reverse(z, [1])
+    return [tf.math.real(z), tf.math.imag(z), z * y, z / y, tf.abs(z), tf.angle(z), tf.sign(z)]
+
+
 @family(False, a=numbers(37, 300), c=numbers(37, 19, seed=3))
 def gemm(a: Tensor, c: Tensor) -> list[Tensor]:
     b = weights(19, 300)

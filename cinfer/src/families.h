@@ -26,7 +26,7 @@
 #define CI_FAMILY_control (1ULL << 13)      /* branches and loops */
 #define CI_FAMILY_bits (1ULL << 14)         /* of integers */
 #define CI_FAMILY_rounding (1ULL << 15)
-#define CI_FAMILY_signal (1ULL << 16)       /* Fourier transforms */
+#define CI_FAMILY_signal (1ULL << 16)       /* Fourier transforms, parts of complex numbers */
 
 #define CI_FAMILY_trigonometry (1ULL << 17)
 #define CI_FAMILY_selection (1ULL << 18)    /* by value: the largest, the different, the marked; cumulative sums */

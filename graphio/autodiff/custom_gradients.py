@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio.autodiff.gradients import sources
-from graphio.framework import gradient_registry, nest, registered, scopes, source
+from graphio.framework import dtypes, gradient_registry, nest, registered, scopes, source
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.gradient_registry import REGIONS, GradientFunction, Region
 from graphio.framework.graph import Operation, Tensor
@@ -324,7 +324,7 @@ def _variables_between(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> l
         seen.add(tensor)
         if tensor.op.op in ("Variable", "ReadVariable") and tensor.op.domain == "graphio":
             variable = variables_of(tensor.graph.root).get(tensor.op.attrs["variable"])
-            if variable is not None and variable.dtype.is_floating:
+            if variable is not None and dtypes.carries_gradient(variable.dtype):
                 found.setdefault(variable)
         pending.extend(t for t in sources(tensor.op) if t is not None)
     return list(reversed(found))

@@ -72,7 +72,7 @@ def gradients(
     """Symbolic derivatives of the sum of ys with respect to each x.
 
     Args:
-        ys: a tensor or a list of them, any shapes, floating.
+        ys: a tensor or a list of them, any shapes, floating or complex.
         xs: a tensor, Variable or list of them.
         grad_ys: gradients arriving at ys, same structure; None means ones.
         name: name scope of the new operations.
@@ -86,7 +86,8 @@ def gradients(
 
     Returns:
         A list, one entry an x: a tensor of x's shape and dtype, IndexedSlices where x was only
-        gathered from, or None if no y depends on x or the dtype is not floating.
+        gathered from, or None if no y depends on x or the dtype is neither floating nor complex.
+        Of a complex x it is dL/dre + i dL/dim, as in TensorFlow.
 
     Raises:
         LookupError: an operator on the way has no registered gradient.
@@ -230,7 +231,9 @@ class _Backward:
         name = operation.name.rsplit("/", 1)[-1] + "_grad"
         with self._beside(operation), scopes.name_scope(name):
             dense = [
-                (array.zeros_like(t) if t.dtype.is_floating else None) if dy is None else _dense(dy)
+                (array.zeros_like(t) if dtypes.carries_gradient(t.dtype) else None)
+                if dy is None
+                else _dense(dy)
                 for t, dy in zip(region.outputs, arriving, strict=True)
             ]
             found = region.function(dense)
@@ -313,9 +316,9 @@ def _carries(tensor: Tensor) -> bool:
     """Whether a gradient may arrive: quantised tensors take one in the dtype of the floats."""
     if tensor.dtype.inside is not None:
         innermost = tensor.dtype.inside
-        return (innermost.inside or innermost).is_floating
+        return dtypes.carries_gradient(innermost.inside or innermost)
     small_float = tensor.dtype.name.startswith(("float8", "float4"))
-    if tensor.dtype.is_floating or small_float:
+    if dtypes.carries_gradient(tensor.dtype) or small_float:
         return True
     return tensor.op is not None and tensor.op.op == "QuantizeLinear"
 
@@ -379,6 +382,11 @@ def _initial(y: Tensor, dy: Any) -> Gradient:
             f"gradients: grad_ys for '{y.name}' has shape {gradient.shape}, expected {y.shape}"
         )
     return gradient
+
+
+def _zeros(tensor: Tensor) -> Tensor | None:
+    """The gradient of a tensor at which none arrived, None where none can."""
+    return array.zeros_like(tensor) if dtypes.carries_gradient(tensor.dtype) else None
 
 
 def _dense(gradient: Gradient) -> Tensor | None:

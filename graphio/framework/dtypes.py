@@ -251,6 +251,11 @@ class DType:
         return f"tf.{self.name}"
 
 
+def carries_gradient(dtype: DType) -> builtins.bool:
+    """Whether gradients arrive at tensors of the dtype: floating and complex ones."""
+    return dtype.is_floating or dtype.base_dtype.is_complex
+
+
 _BY_NUMBER = {row.number: DType._of(row) for row in table.TABLE}
 _BY_NAME = {dtype.name: dtype for dtype in _BY_NUMBER.values()}
 
@@ -294,6 +299,7 @@ __all__ = [
     "as_dtype",
     "bfloat16",
     "bool",
+    "carries_gradient",
     "complex64",
     "complex128",
     "double",

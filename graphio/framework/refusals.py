@@ -128,7 +128,6 @@ _LEFT_OUT = {
     "linalg.sqrtm": _MATRICES,
     "linalg.tridiagonal_matmul": _MATRICES,
     "linalg.tridiagonal_solve": _MATRICES,
-    "complex": "elements are real: keep the parts as two tensors",
     "variable_creator_scope": "use the custom_getter of tf.variable_scope",
     "sparse.cross_hashed": "join the values by tf.string_join, and number them before feeding",
     "image.draw_bounding_boxes": "draw with PIL or matplotlib on the array that a run gives",

@@ -1,4 +1,5 @@
-"""DFT, STFT: computed in double, rounded once."""
+"""DFT, STFT: computed in double, rounded once. Real, Imag, Complex: the parts of complex numbers,
+whose other arithmetic is composed of operators on the parts (graphio/ops/complex)."""
 
 from __future__ import annotations
 
@@ -110,3 +111,31 @@ def _frame(window: Any, frame_length: Any, length: int) -> int:
     if n != window.size:
         raise _INVALID(message=f"frame_length is {n}, the window has {window.size} numbers")
     return n
+
+
+# ---- parts of complex numbers ----
+
+
+@kernel("Real", domain="graphio", types="C", fresh=True)
+def _real(call: Call) -> Function:
+    return lambda z: np.array(z.real)
+
+
+@kernel("Imag", domain="graphio", types="C", fresh=True)
+def _imag(call: Call) -> Function:
+    return lambda z: np.array(z.imag)
+
+
+@kernel("Complex", domain="graphio", types="RR", fresh=True)
+def _joined(call: Call) -> Function:
+    def joined(real: Any, imag: Any) -> Array:
+        if real.shape != imag.shape:
+            raise _INVALID(
+                message=f"the parts have the shapes {real.shape} and {imag.shape}, expected equal "
+                "shapes"
+            )
+        made = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
+        made.real, made.imag = real, imag
+        return made
+
+    return joined

@@ -46,6 +46,8 @@ static const kinds_row kinds_table[] = {
     {'J', false, false, KINDS_INDICES, "int32 or int64"},
     {'L', false, false, KINDS_OF(CI_INT64), "int64"},
     {'Z', false, true, KINDS_INTEGERS, "integers"},
+    {'C', false, true, KINDS_COMPLEX, "complex64 or complex128"},
+    {'R', false, true, KINDS_OF(CI_FLOAT) | KINDS_OF(CI_DOUBLE), "float32 or float64"},
 };
 
 static const kinds_row *kinds_of(char letter) {

@@ -1,5 +1,6 @@
 """Operators that hand on their input go: Identity, Dropout that drops nothing, StopGradient (the
-gradients are made), a Transpose, Cast, Reshape or Expand that changes nothing."""
+gradients are made), a Transpose, Cast, Reshape or Expand that changes nothing; Real and Imag of
+complex numbers that were made of their parts."""
 
 from __future__ import annotations
 
@@ -9,8 +10,10 @@ from graphio.schema.model_pb2 import Node
 __all__ = ["apply"]
 
 
+#: by operator, the input of Complex that it gives
+_PARTS = {"Real": 0, "Imag": 1}
 _OPERATORS = frozenset(
-    [("graphio", "StopGradient")]
+    [("graphio", op) for op in ("StopGradient", *_PARTS)]
     + [("", op) for op in ("Identity", "Dropout", "Transpose", "Cast")]
     + [("", op) for op in ("Reshape", "Expand", "Squeeze", "Unsqueeze")]
 )
@@ -20,12 +23,22 @@ def apply(work: Work) -> int:
     """Lets readers read the inputs; returns how many nodes went."""
     count = 0
     for node in work.having(_OPERATORS):
-        if not work.is_free(node) or not _hands_on(work, node):
+        source = _source(work, node) if work.is_free(node) else None
+        if source is None:
             continue
-        work.read_instead(node.name, node.input[0])
+        work.read_instead(node.name, source)
         work.remove(node)
         count += 1
     return count
+
+
+def _source(work: Work, node: Node) -> str | None:
+    """The value that a node hands on, None: it makes another one."""
+    if node.domain == "graphio" and node.op in _PARTS:
+        maker = work.of(node.input[0])
+        made = maker is not None and work.operator[maker.name] == ("graphio", "Complex")
+        return maker.input[_PARTS[node.op]] if made and maker is not None else None
+    return node.input[0] if _hands_on(work, node) else None
 
 
 def _hands_on(work: Work, node: Node) -> bool:

@@ -20,11 +20,13 @@ from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_shape, constant_value
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.tensor_shape import Dimension, TensorShape
+from graphio.ops.base import composing
 from graphio.ops.base.shapes import Dims
 from graphio.support import errors
 
 __all__ = [
     "FLOATING",
+    "FLOATING_OR_COMPLEX",
     "INTEGER",
     "NUMERIC",
     "as_invalid_argument",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 FLOATING = "floating"
+FLOATING_OR_COMPLEX = "floating or complex"
 INTEGER = "integer"
 NUMERIC = "numeric"
 
@@ -53,6 +56,10 @@ _INTEGERS = frozenset((int,))
 _PLAIN = (int, float, complex, str, bytes, list, tuple, np.generic, np.ndarray)
 _KINDS: dict[str, tuple[str, Callable[[DType], bool]]] = {
     FLOATING: ("a floating dtype", lambda d: d.is_floating),
+    FLOATING_OR_COMPLEX: (
+        "a floating or complex dtype",
+        lambda d: d.is_floating or d.is_complex,
+    ),
     INTEGER: ("an integer dtype", lambda d: d.is_integer),
     NUMERIC: ("a numeric dtype", lambda d: d.is_floating or d.is_integer or d.is_complex),
 }
@@ -79,7 +86,12 @@ def operation(
     tf_type: str | None = None,
     attrs: Mapping[str, object] | None = None,
 ) -> Operation:
-    """One node; outputs gives each one's dtype and static shape."""
+    """One node; outputs gives each one's dtype and static shape. Where no kernel computes with
+    the dtypes, other nodes replace it (composing.py), and the last of them is the result."""
+    composed = composing.composed(op, domain, inputs, outputs, attrs or {}, name)
+    if composed is not None:
+        made: Operation = composed.op
+        return made
     return scopes.get_default_graph().add_operation(
         op,
         inputs,

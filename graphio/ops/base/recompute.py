@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from graphio.framework import registered
+from graphio.framework import dtypes, registered
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.base.emit import node
 from graphio.ops.base.shapes import dims_of
@@ -38,7 +38,7 @@ def by_parts(
         for y, dy in zip(outputs, gradients_of_outputs, strict=False)
         if y is not None and dy is not None
     ]
-    xs = [x for x in copies if x is not None and x.dtype.is_floating]
+    xs = [x for x in copies if x is not None and dtypes.carries_gradient(x.dtype)]
     if not pairs or not xs:
         return [None] * len(copies)
     results = registered.gradients([y for y, _ in pairs], xs, [dy for _, dy in pairs], [])

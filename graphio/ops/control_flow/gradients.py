@@ -333,7 +333,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, requested: Sequence[bool]) 
     body: Graph = op.attrs["body"]
     count = len(op.operands) - 2
     captures = op.captures
-    carried = [i for i in range(count) if body.inputs[2 + i].dtype.is_floating]
+    carried = [i for i in range(count) if dtypes.carries_gradient(body.inputs[2 + i].dtype)]
     sums = [
         t for t, want in zip(captures, requested[2 + count :], strict=True) if want and _flows(t)
     ]
@@ -591,7 +591,7 @@ def _shape(tensor: Tensor | None) -> TensorShape:
 
 
 def _flows(tensor: Tensor) -> bool:
-    return bool(tensor.dtype.is_floating)
+    return dtypes.carries_gradient(tensor.dtype)
 
 
 def _zeros_like(tensor: Tensor) -> Tensor:

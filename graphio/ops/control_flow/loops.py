@@ -111,7 +111,7 @@ def kernel_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: A
 
 def constant_to_gradients(part: Part) -> Part:
     """A value that leaves a loop through which no gradient passes."""
-    flows = isinstance(part, Tensor) and part.dtype.is_floating
+    flows = isinstance(part, Tensor) and dtypes.carries_gradient(part.dtype)
     return stop_gradient(part) if flows else part
 
 

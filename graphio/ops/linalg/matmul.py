@@ -34,7 +34,8 @@ from graphio.ops.base.primitive import unbroadcast
 from graphio.ops.base.recompute import by_parts
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.checks import assertion, run_checks
-from graphio.ops.math import comparison, special
+from graphio.ops.complex import parts
+from graphio.ops.math import comparison
 from graphio.support import api_guard
 
 __all__ = ["matmul", "matrix_transpose", "tensordot"]
@@ -62,7 +63,7 @@ def matmul(
             result is float32.
         transpose_a: a is given as (..., k, n).
         transpose_b: b is given as (..., m, k).
-        adjoint_a: as transpose_a; elements are real.
+        adjoint_a: as transpose_a, and of complex numbers the conjugates.
         adjoint_b: as transpose_b.
         a_is_sparse: whether many elements of a are 0; it changes nothing.
         b_is_sparse: the same of b.
@@ -96,9 +97,9 @@ def matmul(
                 )
         x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
         if transpose_a or adjoint_a:
-            x = matrix_transpose(x)
+            x = matrix_transpose(x, conjugate=adjoint_a)
         if transpose_b or adjoint_b:
-            y = matrix_transpose(y)
+            y = matrix_transpose(y, conjugate=adjoint_b)
         return _multiplied(x, y, at)
 
 
@@ -123,14 +124,14 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
     Args:
         a: matrices, of rank 2 or more.
         name: of the operation.
-        conjugate: True takes the conjugate, too, which of real numbers are these themselves.
+        conjugate: True takes the conjugates, too.
 
     Raises:
         ValueError: a's rank is below 2.
     """
     with scope(name, "matrix_transpose") as at:
         x = convert_to_tensor(a, name="a")
-        x = special.conj(x) if conjugate else x
+        x = parts.conj(x) if conjugate else x
         rank = x.shape.ndims
         if rank is None:
             return _transposed_at_the_end(x, at)

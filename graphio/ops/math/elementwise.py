@@ -18,6 +18,7 @@ from graphio.framework.indexed_slices import IndexedSlices
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
     FLOATING,
+    FLOATING_OR_COMPLEX,
     NUMERIC,
     describe,
     is_symbolic,
@@ -121,24 +122,32 @@ def _unary_builder(function: str, op: str, tf_type: str, kind: str, summary: str
 abs = _unary_builder("abs", "Abs", "Abs", NUMERIC, "The absolute value")
 negative = _unary_builder("negative", "Neg", "Neg", NUMERIC, "-x")
 sign = _unary_builder("sign", "Sign", "Sign", NUMERIC, "-1, 0 or 1, as x is below, at or above 0")
-exp = _unary_builder("exp", "Exp", "Exp", FLOATING, "e to the power of x")
-log = _unary_builder("log", "Log", "Log", FLOATING, "The natural logarithm; -inf at 0")
-sqrt = _unary_builder("sqrt", "Sqrt", "Sqrt", FLOATING, "The square root")
-reciprocal = _unary_builder("reciprocal", "Reciprocal", "Reciprocal", FLOATING, "1 / x")
+exp = _unary_builder("exp", "Exp", "Exp", FLOATING_OR_COMPLEX, "e to the power of x")
+log = _unary_builder("log", "Log", "Log", FLOATING_OR_COMPLEX, "The natural logarithm; -inf at 0")
+sqrt = _unary_builder("sqrt", "Sqrt", "Sqrt", FLOATING_OR_COMPLEX, "The square root")
+reciprocal = _unary_builder("reciprocal", "Reciprocal", "Reciprocal", FLOATING_OR_COMPLEX, "1 / x")
 floor = _unary_builder("floor", "Floor", "Floor", FLOATING, "The largest whole number up to x")
 ceil = _unary_builder("ceil", "Ceil", "Ceil", FLOATING, "The smallest whole number from x")
-sin = _unary_builder("sin", "Sin", "Sin", FLOATING, "The sine")
-cos = _unary_builder("cos", "Cos", "Cos", FLOATING, "The cosine")
-asin = _unary_builder("asin", "Asin", "Asin", FLOATING, "The inverse sine; nan beyond 1")
-acos = _unary_builder("acos", "Acos", "Acos", FLOATING, "The inverse cosine; nan beyond 1")
-atan = _unary_builder("atan", "Atan", "Atan", FLOATING, "The inverse tangent")
-sinh = _unary_builder("sinh", "Sinh", "Sinh", FLOATING, "The hyperbolic sine")
-cosh = _unary_builder("cosh", "Cosh", "Cosh", FLOATING, "The hyperbolic cosine")
-asinh = _unary_builder("asinh", "Asinh", "Asinh", FLOATING, "The inverse hyperbolic sine")
-acosh = _unary_builder("acosh", "Acosh", "Acosh", FLOATING, "cosh's inverse; nan below 1")
-atanh = _unary_builder("atanh", "Atanh", "Atanh", FLOATING, "tanh's inverse; nan beyond 1")
-tanh = _unary_builder("tanh", "Tanh", "Tanh", FLOATING, "The hyperbolic tangent")
-sigmoid = _unary_builder("sigmoid", "Sigmoid", "Sigmoid", FLOATING, "1 / (1 + exp(-x))")
+sin = _unary_builder("sin", "Sin", "Sin", FLOATING_OR_COMPLEX, "The sine")
+cos = _unary_builder("cos", "Cos", "Cos", FLOATING_OR_COMPLEX, "The cosine")
+asin = _unary_builder("asin", "Asin", "Asin", FLOATING_OR_COMPLEX, "The inverse sine; nan beyond 1")
+acos = _unary_builder(
+    "acos", "Acos", "Acos", FLOATING_OR_COMPLEX, "The inverse cosine; nan beyond 1"
+)
+atan = _unary_builder("atan", "Atan", "Atan", FLOATING_OR_COMPLEX, "The inverse tangent")
+sinh = _unary_builder("sinh", "Sinh", "Sinh", FLOATING_OR_COMPLEX, "The hyperbolic sine")
+cosh = _unary_builder("cosh", "Cosh", "Cosh", FLOATING_OR_COMPLEX, "The hyperbolic cosine")
+asinh = _unary_builder(
+    "asinh", "Asinh", "Asinh", FLOATING_OR_COMPLEX, "The inverse hyperbolic sine"
+)
+acosh = _unary_builder(
+    "acosh", "Acosh", "Acosh", FLOATING_OR_COMPLEX, "cosh's inverse; nan below 1"
+)
+atanh = _unary_builder(
+    "atanh", "Atanh", "Atanh", FLOATING_OR_COMPLEX, "tanh's inverse; nan beyond 1"
+)
+tanh = _unary_builder("tanh", "Tanh", "Tanh", FLOATING_OR_COMPLEX, "The hyperbolic tangent")
+sigmoid = _unary_builder("sigmoid", "Sigmoid", "Sigmoid", FLOATING_OR_COMPLEX, "1 / (1 + exp(-x))")
 erf = _unary_builder("erf", "Erf", "Erf", FLOATING, "The error function")
 
 
@@ -424,7 +433,7 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
 add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y (strings are joined)")
 subtract = _binary_builder("subtract", "Sub", "Sub", NUMERIC, "x - y")
 multiply = _binary_builder("multiply", "Mul", "Mul", NUMERIC, "x * y")
-realdiv = _binary_builder("realdiv", "Div", "RealDiv", FLOATING, "x / y")
+realdiv = _binary_builder("realdiv", "Div", "RealDiv", FLOATING_OR_COMPLEX, "x / y")
 pow = _binary_builder("pow", "Pow", "Pow", NUMERIC, "x to the power of y")
 maximum = _binary_builder(
     "maximum", "Max", "Maximum", NUMERIC, "The larger one (gradient to x where equal)"

@@ -1,4 +1,4 @@
-"""The gamma function's family, polynomials, and parts of complex numbers that are real.
+"""The gamma function's family, and polynomials.
 
 Lanczos' approximation (1964, g = 7, nine terms), computed in double whatever the dtype.
 """
@@ -19,7 +19,7 @@ from graphio.ops.base.emit import FLOATING, require, scope
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.support import api_guard
 
-__all__ = ["angle", "conj", "digamma", "imag", "lbeta", "lgamma", "polyval", "real"]
+__all__ = ["digamma", "lbeta", "lgamma", "polyval"]
 
 _SHIFT = 7.5
 _TERMS = (
@@ -134,45 +134,3 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
         for factor in coeffs[1:]:
             total = convert_to_tensor(factor, at.dtype, name="coeffs") + total * at
         return total
-
-
-# ---- of real numbers ----
-
-
-def _real(input: Any, function: str) -> Tensor:
-    x = convert_to_tensor(input, name="input")
-    if not (x.dtype.is_floating or x.dtype.is_integer or x.dtype.is_complex):
-        raise TypeError(f"{function}: '{x.name}' is {x.dtype.name}, expected numbers")
-    if x.dtype.is_complex:
-        raise TypeError(
-            f"{function}: '{x.name}' is {x.dtype.name}; graphio computes no complex numbers"
-        )
-    return x
-
-
-@api_guard.operator
-def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part, which of a real tensor is itself."""
-    return _real(input, "real")
-
-
-@api_guard.operator
-def conj(x: Any, name: str | None = None) -> Tensor:
-    """The conjugate, which of a real tensor is itself."""
-    return _real(x, "conj")
-
-
-@api_guard.operator
-def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part, which of a real tensor is 0."""
-    with scope(name, "Imag") as at:
-        return array.zeros_like(_real(input, "imag"), name=at)
-
-
-@api_guard.operator
-def angle(input: Any, name: str | None = None) -> Tensor:
-    """The angle in the complex plane: pi for negative numbers, else 0."""
-    with scope(name, "Angle") as at:
-        x = _real(input, "angle")
-        none = array.zeros_like(x)
-        return array.where(comparison.less(x, 0), none + _math.pi, none, name=at)
