@@ -6,4 +6,7 @@ table        the composition of each operator, and what is done with those that 
 arithmetic   multiplication, division, comparison, casts
 linear       operators that do the same with either part
 polar        absolute values, directions, angles
+elementary   exponentials, logarithms, roots, trigonometric and hyperbolic functions
+inverse      their inverses, powers
+slopes       gradients of analytic functions
 """

@@ -11,16 +11,9 @@ from graphio.ops.base import primitive
 from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import node, scalar
 from graphio.ops.base.primitive import binary, compare, select, unary
-from graphio.ops.complex.parts import Parts, joined, of_parts, parts_of
+from graphio.ops.complex.parts import Parts, given, joined, of_parts, parts_of
 
 __all__ = ["ROWS", "divided", "multiplied"]
-
-
-def given(request: Request, index: int) -> Tensor:
-    """An input that the operator must have."""
-    tensor = request.inputs[index]
-    assert tensor is not None
-    return tensor
 
 
 # ---- multiplication ----

@@ -25,6 +25,7 @@ __all__ = [
     "complex",
     "conj",
     "conjugate",
+    "given",
     "imag",
     "imag_of",
     "joined",
@@ -69,6 +70,13 @@ def joined(re: Tensor, im: Tensor, name: str | None = None, dims: Dims = None) -
     return node(
         "Complex", [re, im], COMPLEX_OF[re.dtype.base_dtype], known, name=name, domain="graphio"
     )
+
+
+def given(request: Request, index: int) -> Tensor:
+    """An input that the operator must have."""
+    tensor = request.inputs[index]
+    assert tensor is not None
+    return tensor
 
 
 def of_parts(request: Request, inputs: Sequence[Tensor | None]) -> Tensor:

@@ -16,12 +16,11 @@ from graphio.ops.base import primitive
 from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import scalar, scope
 from graphio.ops.base.primitive import binary, compare, select, unary
-from graphio.ops.complex.arithmetic import given
-from graphio.ops.complex.parts import Parts, joined, numbers, parts_of
+from graphio.ops.complex.parts import Parts, given, joined, numbers, parts_of
 from graphio.ops.math import arithmetic
 from graphio.support import api_guard
 
-__all__ = ["ROWS", "angle", "size"]
+__all__ = ["ROWS", "angle", "scaled_size", "size"]
 
 #: where squares of a part would overflow, or be lost: (above, times), (below, times)
 _SCALES = {
@@ -30,11 +29,9 @@ _SCALES = {
 }
 
 
-def size(z: Parts, name: str | None = None) -> Tensor:
-    """|z|, without overflow on the way: parts far from 1 are scaled by a power of two.
-
-    The gradient is z / |z|, and 0 at 0.
-    """
+def scaled_size(z: Parts) -> tuple[Tensor, Tensor]:
+    """|z| less a factor, and the factor, an even power of two: parts far from 1 are scaled, so that
+    no square overflows or is lost. The gradient is z / |z|, and 0 at 0."""
     dtype = z.re.dtype.base_dtype
     (above, down), (below, up) = _SCALES[dtype]
     zero, one, endless = (scalar(v, dtype) for v in (0, 1, np.inf))
@@ -47,10 +44,16 @@ def size(z: Parts, name: str | None = None) -> Tensor:
     re, im = (binary("Mul", part, scale) for part in z)
     square = binary("Add", binary("Mul", re, re), binary("Mul", im, im))
     none = compare("Equal", largest, zero)
-    length = binary("Mul", unary("Sqrt", select(none, one, square)), back)
+    root = unary("Sqrt", select(none, one, square))
     # Also where the other part is NaN.
     infinite = compare("Or", compare("Equal", high, endless), compare("Equal", wide, endless))
-    return select(none, zero, select(infinite, endless, length), name)
+    return select(none, zero, select(infinite, endless, root)), back
+
+
+def size(z: Parts, name: str | None = None) -> Tensor:
+    """|z|, without overflow on the way."""
+    root, back = scaled_size(z)
+    return binary("Mul", root, back, name)
 
 
 def _abs(request: Request, name: str) -> Tensor:

@@ -12,7 +12,7 @@ from graphio.framework.graph import Tensor
 from graphio.ops.base import registered
 from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import scope
-from graphio.ops.complex import arithmetic, linear, polar
+from graphio.ops.complex import arithmetic, elementary, inverse, linear, polar
 from graphio.schema import operators
 
 __all__ = ["COMPOSITIONS", "composed"]
@@ -22,6 +22,8 @@ COMPOSITIONS: dict[tuple[str, str], Callable[[Request, str], Tensor]] = {
     **linear.ROWS,
     **arithmetic.ROWS,
     **polar.ROWS,
+    **elementary.ROWS,
+    **inverse.ROWS,
 }
 #: the advice where numbers would have to be ordered
 _NEWEST = 1 << 30

@@ -90,18 +90,11 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
         angle = unary("Atan", ratio)
         pi = scalar(_math.pi, a.dtype)
         half = scalar(_math.pi / 2, a.dtype)
-        below = _has_minus(a)
+        below = elementwise.has_minus(a)
         flat = binary("Add", angle, select(below, unary("Neg", pi), pi))
-        flat = select(_has_minus(b), flat, angle)
+        flat = select(elementwise.has_minus(b), flat, angle)
         upright = binary("Sub", select(below, unary("Neg", half), half), angle)
         return select(steep, upright, flat, at)
-
-
-def _has_minus(x: Tensor) -> Tensor:
-    """Whether the sign is minus, that of a zero too."""
-    zero, one = (scalar(v, x.dtype) for v in (0, 1))
-    inverse = select(compare("Equal", x, zero), binary("Div", one, x), x)
-    return compare("Less", inverse, zero)
 
 
 @api_guard.operator

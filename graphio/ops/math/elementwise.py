@@ -205,6 +205,8 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     """The tangent, sin(x) / cos(x); floating."""
     with scope(name, "Tan") as at:
         tensor = convert_to_tensor(x, name="x")
+        if tensor.dtype.is_complex:
+            return unary("Tan", tensor, at)
         return binary("Div", sin(tensor), cos(tensor), at)
 
 
@@ -216,7 +218,9 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "Expm1") as at:
         tensor = convert_to_tensor(x, name="x")
-        require(tensor, FLOATING, "Expm1")
+        require(tensor, FLOATING_OR_COMPLEX, "Expm1")
+        if tensor.dtype.is_complex:
+            return unary("Expm1", tensor, at)
         zero, half, one, two = (scalar(v, tensor.dtype) for v in (0, 0.5, 1, 2))
         small = compare("Less", abs(tensor), one)
         # The branch not taken computes on 0, so that its gradient is not nan.
@@ -235,7 +239,9 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "Log1p") as at:
         tensor = convert_to_tensor(x, name="x")
-        require(tensor, FLOATING, "Log1p")
+        require(tensor, FLOATING_OR_COMPLEX, "Log1p")
+        if tensor.dtype.is_complex:
+            return unary("Log1p", tensor, at)
         one, zero = scalar(1, tensor.dtype), scalar(0, tensor.dtype)
         u = binary("Add", tensor, one)
         d = binary("Sub", u, one)
@@ -290,6 +296,13 @@ def _float_test(x: Any, op: str, tf_type: str, name: str | None) -> Tensor:
         tensor = convert_to_tensor(x, name="x")
         require(tensor, FLOATING, tf_type)
         return node(op, [tensor], dtypes.bool, dims_of(tensor), name=at, tf_type=tf_type)
+
+
+def has_minus(x: Tensor) -> Tensor:
+    """Whether the sign is minus, that of a zero too."""
+    zero, one = (scalar(v, x.dtype) for v in (0, 1))
+    inverse = select(compare("Equal", x, zero), binary("Div", one, x), x)
+    return compare("Less", inverse, zero)
 
 
 # ---- casts ----
