@@ -61,7 +61,8 @@ def check_gradient(
     with tf.Graph().as_default(), tf.Session(target=target) as session:
         fed = [tf.placeholder(tf.complex128, a.shape) for a in arrays]
         loss = _weighted(function(*fed))
-        found = session.run(tf.gradients(loss, fed), dict(zip(fed, arrays, strict=True)))
+        slopes = [tf.convert_to_tensor(dx) for dx in tf.gradients(loss, fed)]
+        found = session.run(slopes, dict(zip(fed, arrays, strict=True)))
         for position, (array, gradient) in enumerate(zip(arrays, found, strict=True)):
             assert gradient.dtype == np.complex128 and gradient.shape == array.shape
 

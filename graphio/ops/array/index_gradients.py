@@ -209,7 +209,9 @@ def _scatter_gradient(op: Operation, dy: Tensor) -> Gradients:
 def _scatter_mul(
     positions: _Positions, data: Tensor, indices: Tensor, updates: Tensor, dy: Tensor
 ) -> Gradients:
-    """The gradients of a scatter with reduction "mul"."""
+    """The gradients of a scatter with reduction "mul"; those of complex numbers are conjugates."""
+    if dy.dtype.is_complex:
+        dy = primitive.unary("Conj", dy)
     here, there = Factors(data), Factors(updates)
     found = shares(
         dy,
@@ -218,7 +220,10 @@ def _scatter_mul(
         positions.scatter(here.vanishing, indices, there.vanishing, "add"),
     )
     to_updates = there.owed([positions.gather(share, indices, updates) for share in found])
-    return [here.owed(found), None, to_updates]
+    to_data = here.owed(found)
+    if dy.dtype.is_complex:
+        to_data, to_updates = (primitive.unary("Conj", dx) for dx in (to_data, to_updates))
+    return [to_data, None, to_updates]
 
 
 def _scatter_extreme(

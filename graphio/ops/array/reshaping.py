@@ -199,7 +199,7 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
         a: any tensor.
         perm: old axis of each new one, numbers or a tensor; None: reversed.
         name: of the operation.
-        conjugate: accepted; elements are real.
+        conjugate: True gives the conjugates, which differ of complex numbers.
 
     Raises:
         InvalidArgumentError: perm is not a permutation of a's axes.
@@ -207,6 +207,8 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
     """
     with scope(name, "transpose") as at:
         x = convert_to_tensor(a, name="a")
+        if conjugate and x.dtype.is_complex:
+            x = primitive.unary("Conj", x)
         dims = dims_of(x)
         if perm is None:
             if dims is None:

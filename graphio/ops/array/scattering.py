@@ -14,7 +14,7 @@ from graphio.framework.graph import Tensor
 from graphio.ops.array import index
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
-    FLOATING,
+    FLOATING_OR_COMPLEX,
     INTEGER,
     NUMERIC,
     cut,
@@ -141,7 +141,7 @@ def _segments(
     """The reduction of each segment's rows; num_segments None: ids ascend up to the last one."""
     with scope(name, tf_type) as at:
         x = convert_to_tensor(data, name="data")
-        require(x, FLOATING if reduction == "sqrt_n" else NUMERIC, tf_type, "data")
+        require(x, FLOATING_OR_COMPLEX if reduction == "sqrt_n" else NUMERIC, tf_type, "data")
         ids = convert_to_tensor(segment_ids, name="segment_ids")
         require(ids, INTEGER, tf_type, "segment_ids")
         ids = index.check_segments(x, ids, num_segments is None, describe(at, tf_type))
@@ -223,11 +223,12 @@ def _divisible(x: Tensor) -> Tensor:
 
 def _mean(x: Tensor, ids: Tensor, count: Tensor, how: str, at: str) -> Tensor:
     total = index.unsorted_segment_sum(x, ids, count)
-    members = cast(_members(ids, count, x), x.dtype)
-    divisor = binary("Max", members, scalar(1, x.dtype))
+    kind = x.dtype.real_dtype
+    members = cast(_members(ids, count, x), kind)
+    divisor = binary("Max", members, scalar(1, kind))
     if how == "sqrt_n":
         divisor = primitive.unary("Sqrt", divisor)
-    return binary("Div", total, divisor, at)
+    return binary("Div", total, cast(divisor, x.dtype), at)
 
 
 def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -> Segments:

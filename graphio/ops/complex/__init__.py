@@ -8,5 +8,6 @@ linear       operators that do the same with either part
 polar        absolute values, directions, angles
 elementary   exponentials, logarithms, roots, trigonometric and hyperbolic functions
 inverse      their inverses, powers
+contractions einsum; multiplications along axes
 slopes       gradients of analytic functions
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from graphio.framework.graph import Tensor
 from graphio.ops.base.composing import Request
-from graphio.ops.complex.parts import imag_of, joined, of_parts, real_of
+from graphio.ops.complex.parts import conjugate, given, imag_of, joined, of_parts, real_of
 
 __all__ = ["ROWS", "by_part"]
 
@@ -26,7 +26,12 @@ def by_part(request: Request, name: str) -> Tensor:
     return joined(re, im, name, request.dims)
 
 
+def _conj(request: Request, name: str) -> Tensor:
+    return conjugate(given(request, 0), name)
+
+
 ROWS: dict[tuple[str, str], Callable[[Request, str], Tensor]] = {
     **{("", op): by_part for op in _STANDARD},
     **{("graphio", op): by_part for op in _GRAPHIO},
+    ("", "Conj"): _conj,
 }

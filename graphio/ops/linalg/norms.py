@@ -30,7 +30,8 @@ def norm(
     """The norm of vectors or matrices; of a complete tensor as one vector where axis is None.
 
     Args:
-        tensor: floating tensor.
+        tensor: floating or complex tensor; roots of sums of squares keep its dtype, other norms
+            of complex tensors are real.
         ord: of vectors: euclidean (or 2), 1, np.inf, or another positive number. Of matrices:
             euclidean or fro (the root of the sum of squares), 1 (the largest sum along the first
             axis given), np.inf (along the second), 2 (the largest singular value).
@@ -50,9 +51,9 @@ def norm(
         if pair is not None and ord in (1, 2, np.inf):
             return _matrix_norm(x, ord, *pair, keep, at)
         if ord in ("euclidean", "fro", 2):
-            return elementwise.sqrt(
-                reduction.reduce_sum(elementwise.square(x), axis, keep), name=at
-            )
+            other = primitive.unary("Conj", x) if x.dtype.is_complex else x
+            squares = elementwise.multiply(x, other)
+            return elementwise.sqrt(reduction.reduce_sum(squares, axis, keep), name=at)
         size = elementwise.abs(x)
         if ord == 1:
             return reduction.reduce_sum(size, axis, keep, name=at)

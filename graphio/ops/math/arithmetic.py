@@ -17,6 +17,7 @@ from graphio.ops.array import filling, reshaping, run_axis
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
     FLOATING,
+    FLOATING_OR_COMPLEX,
     NUMERIC,
     describe,
     integers,
@@ -173,7 +174,7 @@ def _guarded(
     """combine(x, y), but 0 where the guarding operand is 0; it is 1 in what is computed there."""
     with scope(name, tf_type) as at:
         a, b = operands(x, y, tf_type)
-        require(a, FLOATING, tf_type)
+        require(a, FLOATING_OR_COMPLEX, tf_type)
         zero, one = (scalar(v, a.dtype) for v in (0, 1))
         off = compare("Equal", a if by_first else b, zero)
         kept = combine(a, select(off, one, b))
@@ -189,7 +190,7 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         ValueError: the shapes do not broadcast.
     """
     with scope(name, "DivNoNan") as at:
-        if is_symbolic(y) and isinstance(x, (int, float)):
+        if is_symbolic(y) and isinstance(x, (int, float, complex)):
             x = convert_to_tensor(x, y.dtype.base_dtype, name="x")
         a, b = operands(x, y, "DivNoNan")
         requested = elementwise.TRUEDIV_OF.get(a.dtype.base_dtype, a.dtype)
@@ -202,7 +203,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     """1 / x, and 0 where x is 0."""
     with scope(name, "reciprocal_no_nan") as at:
         tensor = convert_to_tensor(x, name="x")
-        require(tensor, FLOATING, "reciprocal_no_nan")
+        require(tensor, FLOATING_OR_COMPLEX, "reciprocal_no_nan")
         return div_no_nan(scalar(1, tensor.dtype), tensor, at)
 
 
@@ -211,8 +212,10 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x * y with broadcasting, and 0 where y is 0, whatever x is."""
     with scope(name, "MulNoNan") as at:
         a, b = operands(x, y, "MulNoNan")
-        require(a, FLOATING, "MulNoNan")
+        require(a, FLOATING_OR_COMPLEX, "MulNoNan")
         zero = scalar(0, a.dtype)
+        if a.dtype.is_complex:
+            return select(compare("Equal", b, zero), zero, binary("Mul", a, b), at)
         # Only what makes a nan of 0 is left out, for the gradient by y is x.
         endless = compare("Or", elementwise.is_nan(a), elementwise.is_inf(a))
         off = compare("And", compare("Equal", b, zero), endless)
@@ -369,23 +372,34 @@ def cumulative_logsumexp(
                 lambda flat: cumulative_logsumexp(flat, run_axis.AXIS, exclusive, reverse),
             )  # fmt: skip
         number = reduction.scan_axis(axis, tensor, "CumulativeLogsumexp", at)
-        rank = tensor.shape.ndims
-        count = tensor.shape[number].value if rank is not None else None
-        sums = _moved_along(tensor, 1, number, reverse) if exclusive else tensor
-        if count is not None:
-            for step in (1 << i for i in range(max(count - 1, 0).bit_length())):
-                sums = _joined_to_next(sums, step, number, reverse)
-            return unary("Identity", sums, at)
-        size = primitive.squeeze(_size_along(tensor, number), [0])
-        _, sums = loops.kernel_loop(
-            lambda step, sums: compare("Less", step, size),
-            lambda step, sums: (
-                binary("Add", step, step),
-                _joined_to_next(sums, step, number, reverse),
-            ),
-            [scalar(1, dtypes.int64), sums],
+        sums = moved_along(tensor, 1, number, reverse, -np.inf) if exclusive else tensor
+        sums = running(
+            sums, number, lambda sums, step: _joined_to_next(sums, step, number, reverse)
         )
         return unary("Identity", sums, at)
+
+
+def running(x: Tensor, axis: int, join: Callable[[Tensor, int | Tensor], Tensor]) -> Tensor:
+    """Results of 2, 4, 8 ... neighbours along an axis, each of those of half as many.
+
+    Args:
+        x: the elements.
+        axis: which axis, from the end where the rank is unknown.
+        join: from the results so far and a distance to each joined with the one so far away.
+    """
+    count = x.shape[axis].value if x.shape.ndims is not None else None
+    if count is not None:
+        for step in (1 << i for i in range(max(count - 1, 0).bit_length())):
+            x = join(x, step)
+        return x
+    size = primitive.squeeze(_size_along(x, axis), [0])
+    _, found = loops.kernel_loop(
+        lambda step, sums: compare("Less", step, size),
+        lambda step, sums: (binary("Add", step, step), join(sums, step)),
+        [scalar(1, dtypes.int64), x],
+    )
+    result: Tensor = found
+    return result
 
 
 def _size_along(x: Tensor, axis: int) -> Tensor:
@@ -394,8 +408,8 @@ def _size_along(x: Tensor, axis: int) -> Tensor:
     return primitive.slice_axes(primitive.shape_of(x), [axis], [end], [0])
 
 
-def _moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
-    """x with each element moved by `step`, minus infinity where there is none."""
+def moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool, blank: float) -> Tensor:
+    """x with each element moved by `step`, `blank` where there is none."""
     size = _size_along(x, axis)
     positions = filling.range(primitive.squeeze(size, [0]))
     step = scalar(step, dtypes.int64) if isinstance(step, int) else step
@@ -413,12 +427,12 @@ def _moved_along(x: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Ten
             1, primitive.squeeze(binary("Sub", rank, primitive.int_vector([axis])), [0])
         )
         exists = node("Unsqueeze", [exists, axes], dtypes.bool, None)
-    return select(exists, moved, scalar(-np.inf, x.dtype))
+    return select(exists, moved, scalar(blank, x.dtype))
 
 
 def _joined_to_next(sums: Tensor, step: int | Tensor, axis: int, reverse: bool) -> Tensor:
     """The logarithm of exp(sums) and exp of those `step` before, added."""
-    before = _moved_along(sums, step, axis, reverse)
+    before = moved_along(sums, step, axis, reverse, -np.inf)
     largest = binary("Max", sums, before)
     # An infinite one cannot be the shift: infinity less infinity is NaN.
     finite = compare("Less", unary("Abs", largest), scalar(np.inf, largest.dtype))
@@ -519,12 +533,15 @@ def _einsum_dims(equation: str, operands_dims: list[tuple[int | None, ...]], wha
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The mean squared distance from the mean over axes; floating. Arguments as reduce_sum's."""
+    """The mean squared distance from the mean over axes: real numbers, also of complex ones.
+    Arguments as reduce_sum's."""
     with scope(name, "reduce_variance") as at:
         x = convert_to_tensor(input_tensor, name="input_tensor")
-        require(x, FLOATING, "reduce_variance", "input_tensor")
+        require(x, FLOATING_OR_COMPLEX, "reduce_variance", "input_tensor")
         mean = reduction.reduce_mean(x, axis, keepdims=True)
         apart = elementwise.squared_difference(x, mean)
+        if x.dtype.is_complex:
+            apart = cast(apart, x.dtype.real_dtype)
         return reduction.reduce_mean(apart, axis, keepdims=keepdims, name=at)
 
 
@@ -532,7 +549,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of reduce_variance; floating."""
+    """The root of reduce_variance."""
     with scope(name, "reduce_std") as at:
         return elementwise.sqrt(reduce_variance(input_tensor, axis, keepdims), name=at)
 
@@ -545,7 +562,8 @@ def reduce_euclidean_norm(
     with scope(name, "EuclideanNorm") as at:
         x = convert_to_tensor(input_tensor, name="input_tensor")
         require(x, NUMERIC, "EuclideanNorm", "input_tensor")
-        total = reduction.reduce_sum(elementwise.square(x), axis, keepdims=keepdims)
+        other = unary("Conj", x) if x.dtype.is_complex else x
+        total = reduction.reduce_sum(elementwise.multiply(other, x), axis, keepdims=keepdims)
         if x.dtype.is_integer:
             return cast(elementwise.sqrt(cast(total, dtypes.float64)), x.dtype, at)
         return elementwise.sqrt(total, name=at)

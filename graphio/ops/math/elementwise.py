@@ -357,6 +357,8 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     target = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "saturate_cast") as at:
         tensor = convert_to_tensor(value, name="value")
+        if tensor.dtype.is_complex or target.is_complex:
+            return _saturated_parts(tensor, target, at)
         if target.is_integer and not tensor.dtype.is_integer:
             return _of_numbers(tensor, target, at)  # this cast saturates by itself
         if target.is_floating and tensor.dtype.is_floating:
@@ -367,6 +369,20 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         if tensor.dtype.max > target.max:
             tensor = minimum(tensor, target.max)
         return _cast(tensor, target, at)
+
+
+def _saturated_parts(x: Tensor, target: DType, name: str) -> Tensor:
+    """saturate_cast from or to complex numbers; a real dtype takes the real parts."""
+    kind = target.real_dtype
+    if not target.is_complex:
+        return saturate_cast(_cast(x, x.dtype.real_dtype), kind, name)
+    if not x.dtype.is_complex:
+        return _cast(saturate_cast(x, kind), target, name)
+    parts = [
+        saturate_cast(node(op, [x], x.dtype.real_dtype, dims_of(x), domain="graphio"), kind)
+        for op in ("Real", "Imag")
+    ]
+    return node("Complex", parts, target, dims_of(x), name=name, domain="graphio")
 
 
 @api_guard.operator
@@ -562,7 +578,7 @@ mod = floormod
 
 @api_guard.operator
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """(x - y) squared, with broadcasting.
+    """(x - y) squared, with broadcasting; of complex numbers |x - y| squared, as complex ones.
 
     Raises:
         TypeError: the dtypes differ.
@@ -572,7 +588,8 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
         a, b = operands(x, y, "SquaredDifference")
         d = subtract(a, b, name="sub")
         dims = dims_of(d)
-        return node("Mul", [d, d], d.dtype, dims, name=at, tf_type="SquaredDifference")
+        other = unary("Conj", d) if d.dtype.is_complex else d
+        return node("Mul", [other, d], d.dtype, dims, name=at, tf_type="SquaredDifference")
 
 
 @api_guard.operator

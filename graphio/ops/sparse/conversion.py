@@ -212,6 +212,10 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 # ---- matrix multiplication ----
 
 
+def _conjugate(x: Tensor) -> Tensor:
+    return primitive.unary("Conj", x) if x.dtype.is_complex else x
+
+
 @api_guard.operator
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
@@ -221,8 +225,8 @@ def sparse_tensor_dense_matmul(
     Args:
         sp_a: SparseTensor (n, m) of numbers.
         b: tensor (m, k) of the same dtype.
-        adjoint_a: True multiplies with sp_a transposed.
-        adjoint_b: True multiplies with b transposed.
+        adjoint_a: True multiplies with sp_a transposed, and conjugated where it is complex.
+        adjoint_b: True multiplies with b so.
         name: of the operation.
 
     Returns:
@@ -235,13 +239,14 @@ def sparse_tensor_dense_matmul(
     if isinstance(b, SparseTensor) and not isinstance(sp_a, SparseTensor):
         with scope(name, "SparseTensorDenseMatMul") as at:
             found = sparse_tensor_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a)
-            return primitive.transpose(found, [1, 0], at)
+            return primitive.transpose(_conjugate(found), [1, 0], at)
     sp = as_sparse(sp_a)
     with scope(name, "SparseTensorDenseMatMul") as at:
         dense = convert_to_tensor(b, dtype=sp.dtype, name="b")
         _check_matrices(sp, dense, at)
         if adjoint_b:
-            dense = primitive.transpose(dense, [1, 0])
+            dense = primitive.transpose(_conjugate(dense), [1, 0])
+        values = _conjugate(sp.values) if adjoint_a else sp.values
         row, column = (1, 0) if adjoint_a else (0, 1)
         message = "Cannot multiply A and B because inner dimension does not match"
         inner = parts.check_equal(
@@ -253,7 +258,7 @@ def sparse_tensor_dense_matmul(
         outer = primitive.slice_axes(sp.dense_shape, [row], [row + 1], [0])
         where = checked(sp.indices, primitive.concat([outer, inner][:: 1 - 2 * row], 0))
         read = parts.picked(dense, _column(where, column), "SparseTensorDenseMatMul")
-        terms = binary("Mul", primitive.unsqueeze(sp.values, [1]), read)
+        terms = binary("Mul", primitive.unsqueeze(values, [1]), read)
         rows = primitive.squeeze(outer, [0])
         made = index.scatter_sum(_column(where, row), terms, rows, name=at)
         size, dims = primitive.static_vector(outer), dims_of(dense)

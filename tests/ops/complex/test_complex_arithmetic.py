@@ -29,9 +29,6 @@ CASES: dict[str, tuple[Any, ...]] = {
     "imag": (tf.math.imag, np.imag, numbers(2, 3)),
     "conj": (tf.conj, np.conj, numbers(2, 3)),
     "angle": (tf.angle, np.angle, numbers(2, 3)),
-    "squared_difference": (
-        tf.squared_difference, lambda x, y: (x - y) ** 2, numbers(2, 3), numbers(3, seed=1),
-    ),
     "add_n": (lambda x, y: tf.add_n([x, y, x]), lambda x, y: x + y + x, numbers(3), numbers(3)),
     "reduce_sum": (tf.reduce_sum, np.sum, numbers(2, 3)),
     "reduce_sum of rows": (lambda z: tf.reduce_sum(z, 1), lambda z: z.sum(1), numbers(2, 3)),

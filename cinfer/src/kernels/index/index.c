@@ -275,6 +275,20 @@ static void index_reduce_bool(void *y, const void *x, int64_t n, int reduction) 
   for (int64_t i = 0; i < n; i++) to[i] = either ? to[i] || from[i] : to[i] && from[i];
 }
 
+/* Pairs of a real and an imaginary part; complex numbers have no largest. */
+#define INDEX_COMPLEX(name, T)                                                                 \
+  static void index_reduce_##name(void *y, const void *x, int64_t n, int reduction) {          \
+    T *to = y;                                                                                 \
+    const T *from = x;                                                                         \
+    for (int64_t i = 0; i < 2 * n; i += 2) {                                                   \
+      const T re = to[i], im = to[i + 1];                                                      \
+      to[i] = reduction == INDEX_ADD ? re + from[i] : re * from[i] - im * from[i + 1];         \
+      to[i + 1] = reduction == INDEX_ADD ? im + from[i + 1] : re * from[i + 1] + im * from[i]; \
+    }                                                                                          \
+  }
+INDEX_COMPLEX(complex64, float)
+INDEX_COMPLEX(complex128, double)
+
 typedef void (*index_reduce_fn)(void *y, const void *x, int64_t n, int reduction);
 
 static index_reduce_fn index_reduction(int32_t dtype) {
@@ -290,6 +304,8 @@ static index_reduce_fn index_reduction(int32_t dtype) {
     case CI_UINT32: return index_reduce_uint32;
     case CI_UINT64: return index_reduce_uint64;
     case CI_BOOL: return index_reduce_bool;
+    case CI_COMPLEX64: return index_reduce_complex64;
+    case CI_COMPLEX128: return index_reduce_complex128;
     default: return NULL;
   }
 }
@@ -300,7 +316,9 @@ static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reductio
   CI_TRY(ci_k_attr_s(k, "reduction", "none", &str));
   for (int i = 0; i < 5; i++) {
     if (!ci_span_is(str, names[i])) continue;
-    if (i != INDEX_NONE && index_reduction(dtype) == NULL && (dtype != CI_STRING || i != INDEX_ADD)) {
+    const bool paired = dtype == CI_COMPLEX64 || dtype == CI_COMPLEX128;
+    if ((i != INDEX_NONE && index_reduction(dtype) == NULL && (dtype != CI_STRING || i != INDEX_ADD)) ||
+        (i > INDEX_MUL && paired)) {
       return ci_k_fail(k, CI_UNIMPLEMENTED, "reduction %s of %s", names[i], ci_dtype_name(dtype));
     }
     *reduction = i;
