@@ -72,7 +72,7 @@ def load(
         _refuse_unknown(proto)
         proto = functions.inline(proto, registry.known)
     graph = GraphInfo(proto.graph, arrays)
-    owner = State() if state is None else state
+    owner = calls.state_or_new(state, State)
     options = {"lazy": lazy, "host": host, "parallel": parallel, "separate": separate}
     recipe = pickling.Recipe("runtime", again, options, owner, state is None)
     return Model(proto, graph, arrays, owner, host or {}, parallel, separate, recipe)

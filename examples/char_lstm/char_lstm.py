@@ -1,6 +1,6 @@
 """A character-level language model: an LSTM reads a novel and learns to guess the next letter.
 
-    python examples/char_lstm/char_lstm.py [--engine cinfer] [--steps 2000] [--sample 300]
+    python examples/char_lstm/char_lstm.py [--engine runtime] [--steps 2000] [--sample 300]
 
 The last tenth of the novel is not trained on: what counts is how many bits a character of it costs.
 """
@@ -94,7 +94,7 @@ def sample(session: tf.Session, model: CharacterModel, alphabet: str, length: in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", default="", help="runtime or cinfer")
+    parser.add_argument("--engine", default="", help="cinfer, the default, or runtime")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--units", type=int, default=160)
     parser.add_argument("--streams", type=int, default=32)

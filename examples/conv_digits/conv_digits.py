@@ -1,6 +1,6 @@
 """A convolutional classifier of handwritten digits, fed by tf.data, with batch normalisation.
 
-    python examples/conv_digits/conv_digits.py [--engine cinfer] [--epochs 12]
+    python examples/conv_digits/conv_digits.py [--engine runtime] [--epochs 12]
 
 Trains on 1437 images of scikit-learn's digits and prints the accuracy on the other 360.
 """
@@ -42,7 +42,7 @@ def network(images: tf.Tensor, training: tf.Tensor) -> tf.Tensor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", default="", help="runtime or cinfer")
+    parser.add_argument("--engine", default="", help="cinfer, the default, or runtime")
     parser.add_argument("--epochs", type=int, default=12)
     options = parser.parse_args()
     tf.set_random_seed(2)

@@ -41,8 +41,8 @@ def main() -> int:
     folder.mkdir(parents=True)
     digits = data()
     report = Report()
-    for engine, label in (("", "Python runtime"), ("cinfer", "cinfer")):
-        resume(folder / (engine or "runtime"), engine, label, report)
+    for engine, label in (("runtime", "Python runtime"), ("cinfer", "cinfer")):
+        resume(folder / engine, engine, label, report)
     model = folder / "digits.gio"
     shutil.copy(folder / "runtime" / "straight" / "digits.gio", model)
     from_c(folder, model, digits, report)

@@ -1,6 +1,6 @@
 """Trains the digits network, going on from the newest checkpoint of its folder.
 
-    python train.py FOLDER [--engine cinfer] [--steps 330] [--save-every 60]
+    python train.py FOLDER [--engine runtime] [--steps 330] [--save-every 60]
 
 Prints a line a step that can be read by another program ("step 7 loss 1.23"), and at the end
 the SHA-256 of all state; history.jsonl has the losses.
@@ -23,7 +23,7 @@ SAVE_EVERY = 60
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder")
-    parser.add_argument("--engine", default="", choices=["", "cinfer"])
+    parser.add_argument("--engine", default="", choices=["", "runtime", "cinfer"])
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--save-every", type=int, default=SAVE_EVERY)
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """Trains a network on that comes as ONNX, and writes it as ONNX again.
 
-    python examples/finetune/finetune.py [--engine runtime|cinfer] [--out finetuned.onnx]
+    python examples/finetune/finetune.py [--engine runtime] [--out finetuned.onnx]
 
 digits.onnx knows the digits 0 to 4; three epochs with all ten make it read all. Where ONNX
 Runtime is installed, it has to predict what the engine predicts.
@@ -24,7 +24,7 @@ BATCH, EPOCHS = 32, 3
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--engine", default="runtime", choices=["runtime", "cinfer"])
+    parser.add_argument("--engine", default="", choices=["", "runtime", "cinfer"])
     parser.add_argument("--out", default="finetuned.onnx")
     arguments = parser.parse_args()
 

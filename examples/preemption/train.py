@@ -1,6 +1,6 @@
 """A training that a scheduler may end at any moment, and that ends with the same bits all the same.
 
-    python examples/preemption/train.py FOLDER [--engine cinfer] [--steps 400]
+    python examples/preemption/train.py FOLDER [--engine runtime] [--steps 400]
 
 SIGTERM (what clusters send before they take a machine away, what `kill` sends) finishes the running
 step, saves, and ends the process. The same command goes on from there: with the same rows of
@@ -47,7 +47,7 @@ def digest(session: tf.Session) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder")
-    parser.add_argument("--engine", default="", help="cinfer, or none for the Python runtime")
+    parser.add_argument("--engine", default="", help="cinfer, the default, or runtime")
     parser.add_argument("--steps", type=int, default=400)
     arguments = parser.parse_args()
     loss, train = network()

@@ -1,6 +1,6 @@
 """Word vectors by skip-gram with a sampled loss, from three novels.
 
-    python examples/word2vec/word2vec.py [--engine cinfer] [--steps 60000]
+    python examples/word2vec/word2vec.py [--engine runtime] [--steps 60000]
 
 How good they are is counted: for each of ten probe words, how many of the ten nearest words are
 among those that RELATED lists. The baseline are the nearest words by the cosine of co-occurrence
@@ -108,7 +108,7 @@ def train(pairs: Array, words: int, options: argparse.Namespace) -> Array:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", default="", help="runtime or cinfer")
+    parser.add_argument("--engine", default="", help="cinfer, the default, or runtime")
     parser.add_argument("--steps", type=int, default=60000)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--size", type=int, default=64)

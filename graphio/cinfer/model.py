@@ -80,7 +80,7 @@ def load(
     if isa not in ISA:
         raise errors.InvalidArgumentError(message=f"isa is {isa!r}, expected one of {list(ISA)}")
     foreign.check_source(source)
-    chosen = State() if state is None else state
+    chosen = calls.state_or_new(state, State)
     count = _count_of(threads)
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
     customs = Operators(operators, host_calls)

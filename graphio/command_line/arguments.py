@@ -19,34 +19,36 @@ __all__ = [
     "Signature",
     "Sizes",
     "choose_signature",
+    "chosen_engine",
     "engine_names",
     "parse_sizes",
 ]
 
-#: the fastest one, whose bits are the same on every machine
-DEFAULT_ENGINE = "cinfer"
+#: the one that a session without a target has
+DEFAULT_ENGINE = ""
 
 
 def engine_names() -> list[str]:
-    """The engines, the default of the commands first."""
-    return sorted(engines.ENGINES, key=lambda name: name != DEFAULT_ENGINE)
+    """The engines, the default one first."""
+    return list(engines.ENGINES)
 
 
-def _engine(text: str) -> str:
-    """The value of --engine; refuses an unknown engine."""
-    if text not in engines.ENGINES:
-        known = ", ".join(map(repr, engine_names()))
-        raise typer.BadParameter(f"{text!r} is not one of {known}.")
-    return text
+def chosen_engine(text: str = DEFAULT_ENGINE) -> str:
+    """The name of the engine that --engine chooses; refuses an unknown one."""
+    try:
+        return engines.choose(text).name
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 Engine = Annotated[
     str,
     typer.Option(
         "--engine",
-        parser=_engine,
+        parser=chosen_engine,
         metavar=f"<{'|'.join(engine_names())}>",
         autocompletion=engine_names,
+        show_default=f"{engine_names()[0]}, or what GRAPHIO_TARGET names",
         help="Who runs it.",
     ),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from graphio.schema import dtypes
 from graphio.support import errors
 
 Array = np.ndarray[Any, Any]
+S = TypeVar("S")
 OBJECT = np.dtype(object)
 #: of a model's metadata: the signature to take where none is named
 DEFAULT_SIGNATURE = "default_signature"
@@ -24,6 +25,24 @@ def fits(shape: Sequence[int], static: Sequence[int | None]) -> bool:
     return len(shape) == len(static) and all(
         want is None or want == got for want, got in zip(static, shape, strict=True)
     )
+
+
+def state_or_new(given: Any, kind: type[S]) -> S:
+    """The state that a load was given; None: a new one of the engine's class.
+
+    Raises:
+        TypeError: the state is another engine's, or something else.
+    """
+    if given is None:
+        return kind()
+    if not isinstance(given, kind):
+        found = type(given)
+        raise TypeError(
+            f"state is a {found.__module__}.{found.__qualname__}, expected a "
+            f"{kind.__module__}.{kind.__qualname__}: load with the target of the session or model "
+            "whose state it is"
+        )
+    return given
 
 
 def convert(value: Any, expected: np.dtype[Any], what: str) -> Array:

@@ -8,8 +8,12 @@ compares names.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import itertools
 import os
+import threading
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     #: a type checker refuses a module that lacks what the interface asks
     _CHECKED: tuple[EngineModule, ...] = (runtime, cinfer)
 
-__all__ = ["ENGINES", "Engine", "choose", "listed", "load", "session_target"]
+__all__ = ["ENGINES", "Engine", "choose", "load"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,6 @@ class Engine:
     Attributes:
         name: the target that chooses it.
         module: the full name of its module.
-        description: what it is in a list of engines; "": its name says it.
         options: of its `load`, in addition to those that every engine has. An engine has "threads"
             if a run uses several, and "separate" if it shows the operations of a run one by one.
         trusting: options of its `load` for bytes that this process has just written: they spare
@@ -42,7 +45,6 @@ class Engine:
 
     name: str
     module: str
-    description: str = ""
     options: frozenset[str] = frozenset()
     trusting: Mapping[str, Any] = field(default_factory=dict)
     rewritten: bool = True
@@ -53,63 +55,73 @@ class Engine:
 
     def load(self, source: str | os.PathLike[str] | bytes, **options: Any) -> Model:
         """Opens a model file, or its bytes; see the `load` of the engine's module."""
-        opened: Callable[..., Model] = self._imported().load
+        opened: Callable[..., Model] = self.imported().load
         return opened(source, **options)
 
     def new_state(self) -> State:
         """An empty state."""
-        return self._imported().new_state()
+        return self.imported().new_state()
 
-    def _imported(self) -> EngineModule:
+    def imported(self) -> EngineModule:
+        """The engine's module. Raises ImportError: its compiled part is missing."""
         return cast("EngineModule", importlib.import_module(self.module))
 
 
-_RUNTIME = Engine(
-    "runtime",
-    "graphio.runtime",
-    "the Python runtime",
-    options=frozenset(("separate", "trusted")),
-    trusting={"trusted": True},
-    rewritten=False,
-)
 _CINFER = Engine(
     "cinfer",
     "graphio.cinfer",
     options=frozenset(("isa", "limits", "operators", "threads", "timeout")),
     trusting={"limits": {"max_load": (1 << 32) - 1}},
 )
+_RUNTIME = Engine(
+    "runtime",
+    "graphio.runtime",
+    options=frozenset(("separate", "trusted")),
+    trusting={"trusted": True},
+    rewritten=False,
+)
 #: name to engine; the first one is the default
-ENGINES = {engine.name: engine for engine in (_RUNTIME, _CINFER)}
-#: of the environment: the engine of sessions whose program names none
+ENGINES = {engine.name: engine for engine in (_CINFER, _RUNTIME)}
+#: of the environment: the engine of whatever names none
 _VARIABLE = "GRAPHIO_TARGET"
+_CHOOSING = threading.Lock()
 
 
-def choose(target: str) -> Engine:
-    """The engine of a name; of "" the default one.
+def choose(target: str = "") -> Engine:
+    """The engine of a name; of "" the one that the environment names, else the default one.
+
+    Everything that runs a model asks here: sessions, the functions that load, the command line.
 
     Raises:
         ValueError: there is no such engine; says which there are.
     """
-    if not target:
-        return next(iter(ENGINES.values()))
-    if target not in ENGINES:
+    name = target or os.environ.get(_VARIABLE, "")
+    if not name:
+        with _CHOOSING:
+            return _default()
+    if name not in ENGINES:
+        what = "target" if target else f"the environment variable {_VARIABLE}"
         known = ["''", *map(repr, ENGINES)]
-        raise ValueError(f"target is {target!r}, expected {', '.join(known[:-1])} or {known[-1]}")
-    return ENGINES[target]
+        raise ValueError(f"{what} is {name!r}, expected {', '.join(known[:-1])} or {known[-1]}")
+    return ENGINES[name]
 
 
-def session_target(given: str) -> str:
-    """The target of a session: the one given, else the one that the environment names, else ""."""
-    return given or os.environ.get(_VARIABLE, "")
-
-
-def listed() -> str:
-    """The engines in a sentence: "'runtime' (the Python runtime) and 'cinfer'"."""
-    strings = [
-        f"{engine.name!r} ({engine.description})" if engine.description else repr(engine.name)
-        for engine in ENGINES.values()
-    ]
-    return " and ".join([", ".join(strings[:-1]), strings[-1]])
+@functools.cache
+def _default() -> Engine:
+    """The first engine, or with a warning the second, where the first was not compiled."""
+    first, second = itertools.islice(ENGINES.values(), 2)
+    try:
+        first.imported()
+    except ImportError as error:
+        warnings.warn(
+            f"models run in the engine {second.name!r}, which is slower, because {first.name!r} is "
+            f"not there: {error}. target={second.name!r}, or {_VARIABLE}={second.name} in the "
+            "environment, chooses it without this warning",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return second
+    return first
 
 
 def load(target: str, source: str | os.PathLike[str] | bytes, **options: Any) -> Model:

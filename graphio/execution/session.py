@@ -89,11 +89,8 @@ def _engine(target: str, config: ConfigProto) -> tuple[engines.Engine, dict[str,
             )
     try:
         engine = engines.choose(target)
-    except ValueError:
-        raise errors.NotFoundError(
-            message=f"No session factory registered for the target {target!r}; there are "
-            f"{engines.listed()}"
-        ) from None
+    except ValueError as error:
+        raise errors.NotFoundError(message=f"No session factory registered: {error}") from None
     options = {"parallel": config.inter_op_parallelism_threads, **engine.trusting}
     if engine.has("threads"):
         options["threads"] = max(1, config.intra_op_parallelism_threads)
@@ -104,8 +101,8 @@ class Session(pickling.Unpicklable):
     """A graph being run on a separate state. Thread-safe: runs on one state wait for each other.
 
     Args:
-        target: "runtime" for the Python runtime, "cinfer" for the C library, "" for the one that
-            the environment variable GRAPHIO_TARGET names, by default the Python runtime.
+        target: "cinfer" for the C library, "runtime" for the Python runtime, "" for the one that
+            the environment variable GRAPHIO_TARGET names, by default cinfer.
         graph: to run; None: the default graph.
         config: a ConfigProto.
 
@@ -142,8 +139,7 @@ class Session(pickling.Unpicklable):
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
         self.graph = (scopes.get_default_graph() if graph is None else graph).root
-        given = target.decode() if isinstance(target, bytes) else target
-        self._target = engines.session_target(given)
+        self._target = target.decode() if isinstance(target, bytes) else target
         given_config = ConfigProto() if config is None else config
         self._engine, self._options = _engine(self._target, given_config)
         self._devices = placement.Devices.of(given_config)
@@ -171,7 +167,7 @@ class Session(pickling.Unpicklable):
 
     @property
     def sess_str(self) -> str:
-        """The target."""
+        """The target that was given."""
         return self._target
 
     @property
@@ -328,7 +324,7 @@ class Session(pickling.Unpicklable):
         Raises:
             NotFoundError: an unknown target.
         """
-        chosen, _ = _engine(engines.session_target(target), ConfigProto())
+        chosen, _ = _engine(target, ConfigProto())
         for session in list(_sessions):
             if session._engine is chosen:
                 session.state = chosen.new_state()

@@ -31,7 +31,7 @@ class Stepper:
     print(stepper) shows where it is; iterating over it makes all steps.
 
     Args:
-        session: of the Python runtime.
+        session: of the Python runtime, tf.Session(target="runtime").
         fetches, feed_dict: as for its run.
 
     Attributes:
@@ -39,7 +39,7 @@ class Stepper:
 
     Raises:
         TypeError: session is not a Session.
-        UnimplementedError: the session's engine is cinfer.
+        UnimplementedError: the session is in cinfer, the default engine.
         OpError: as Session.run does, before the first step, or from the operation that fails.
     """
 

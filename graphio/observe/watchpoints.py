@@ -136,7 +136,7 @@ def watch(
     it is slower; without a watch nothing is. What is fed, and constants, are not looked at.
 
     Args:
-        session: of the Python runtime.
+        session: of the Python runtime, tf.Session(target="runtime").
         what: a tensor, operation or variable, or a list of them; a regular expression that names
             match from the start; a function of a tensor; None: all.
         when: the condition: takes a DebugTensor and its array.
@@ -148,7 +148,7 @@ def watch(
 
     Raises:
         TypeError: session is not a Session; then is not a function.
-        UnimplementedError: the session's engine is cinfer.
+        UnimplementedError: the session is in cinfer, the default engine.
         ValueError: then is another word.
     """
     check_engine(session, "tf.debug.watch")

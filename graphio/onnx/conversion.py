@@ -57,7 +57,7 @@ def load(source: Any, target: str = "") -> Any:
 
     Args:
         source: path of an ONNX file, its bytes, or an onnx.ModelProto.
-        target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
+        target: of the engine, as of a tf.Session.
 
     Returns:
         The engine's model with the signature "predict".

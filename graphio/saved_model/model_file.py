@@ -82,7 +82,7 @@ def load(
     Args:
         path: of the file, or a folder that simple_save or a SavedModelBuilder wrote, TensorFlow's
             included; or a URL of either in an object store.
-        target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
+        target: of the engine, as of a tf.Session.
         state: an engine's state to share; None: a separate one with the file's values.
         lazy: True checks the bytes of big tensors when they are first used.
 

@@ -68,7 +68,7 @@ def load(
 
     Args:
         source, tags: as convert.
-        target: "" or "runtime" for the Python runtime, "cinfer" for the C library.
+        target: of the engine, as of a tf.Session.
         state: an engine's state to share; None: a separate one with the file's values.
 
     Returns:

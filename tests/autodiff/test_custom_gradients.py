@@ -11,7 +11,7 @@ import pytest
 import graphio as tf
 from graphio.framework import gradient_registry
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 @pytest.fixture(autouse=True)

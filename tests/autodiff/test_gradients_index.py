@@ -13,7 +13,7 @@ import graphio as tf
 from graphio.onnx import call
 
 I32 = np.int32
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 def ints(*values: Any, dtype: Any = np.int64) -> tf.Tensor:

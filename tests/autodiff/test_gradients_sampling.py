@@ -54,7 +54,7 @@ def test_deform_conv(label: str, unknown: bool) -> None:
     check(lambda *t: onnx.call("DeformConv", *t, **attrs), given, shapes=shapes, second=not unknown)
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
 def test_deform_conv_without_bias_and_mask(target: str) -> None:
     """Against differences of the definition, in loops."""
     x, w, out, attrs, _ = DEFORM["dilated"]
@@ -98,7 +98,7 @@ def test_max_roi_pool(unknown: bool) -> None:
     check(pool, [X], shapes=lambda v: [None] * v.ndim if unknown else v.shape)
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
 def test_the_first_of_equal_elements_of_a_bin_takes_it_all(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         x = tf.placeholder(tf.float32, [1, 1, 2, 4])

@@ -229,7 +229,7 @@ def test_captured_values_need_the_initializer_before_the_restore(tmp_path: Path)
             assert rest(other, element) == [6, 7]
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_iterator_without_a_position_in_the_checkpoint_is_reported(
     begun: bool, target: str, tmp_path: Path

@@ -21,7 +21,7 @@ pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 ArrowDataset = tf.data.experimental.ArrowDataset
 ParquetDataset = tf.data.experimental.ParquetDataset
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 def people(first: int = 0, count: int = 10) -> Any:

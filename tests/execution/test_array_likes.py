@@ -76,7 +76,7 @@ def takers(tmp_path: Path) -> dict[str, Callable[[Any], Any]]:
     v = tf.get_variable("v", [2, 2])
     session = tf.Session()
     tf.saved_model.save(tmp_path / "m.gio", session, {"p": ({"x": x}, {"y": y})})
-    models = [tf.saved_model.load(tmp_path / "m.gio", target) for target in ("", "cinfer")]
+    models = [tf.saved_model.load(tmp_path / "m.gio", target) for target in ("runtime", "cinfer")]
     session.run(v.initializer)
 
     def assigned(value: Any) -> Any:

@@ -84,7 +84,9 @@ def test_the_environment_names_a_registered_engine(
     with tf.Graph().as_default(), tf.Session() as session:
         session.run(tf.constant(1.0))
         tf.Session.reset("third")
-        assert session.closed and session.sess_str == "third"
+        assert session.closed
+    with tf.Graph().as_default(), tf.Session("runtime") as session:
+        assert "in runtime of" in repr(session)
 
 
 def test_a_dataset_runs_its_functions_on_the_engine_of_the_session(third: Third) -> None:
@@ -131,11 +133,101 @@ def test_the_commands_run_a_registered_engine(third: Third, saved: Path, graphio
 # ---- choosing ----
 
 
-@pytest.mark.parametrize(
-    ("target", "name"), [("", "runtime"), ("runtime", "runtime"), ("cinfer", "cinfer")]
-)
-def test_an_engine_is_chosen_by_its_name(target: str, name: str) -> None:
-    assert engines.choose(target).name == name
+def a_session() -> Any:
+    with tf.Graph().as_default(), tf.Session() as session:
+        return session.state
+
+
+def an_interactive_session() -> Any:
+    session = tf.InteractiveSession()
+    session.close()
+    return session.state
+
+
+def a_monitored_session() -> Any:
+    with tf.Graph().as_default() as graph:
+        tf.train.create_global_step(graph)
+        with tf.train.MonitoredTrainingSession() as session:
+            return session.raw_session().state
+
+
+def a_model_file() -> Any:
+    return tf.saved_model.load("line.gio").state
+
+
+def a_model_of_onnx() -> Any:
+    small_onnx(Path("net.onnx"))
+    return tf.onnx.load("net.onnx").state
+
+
+def a_model_of_tensorflow() -> Any:
+    x = tensorflow_node("x", "Placeholder", dtype=np.float32, shape=(2,))
+    return tensorflow_files.load(message(x, tensorflow_node("y", "Neg", "x", T=np.float32))).state
+
+
+def the_registry() -> Any:
+    return engines.load("", "line.gio").state
+
+
+WAYS = [
+    a_session, an_interactive_session, a_monitored_session, a_model_file, a_model_of_onnx,
+    a_model_of_tensorflow, the_registry,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", ["", *engines.ENGINES])
+@pytest.mark.parametrize("opened", WAYS)
+def test_the_environment_chooses_for_all_that_names_no_engine_by_default_cinfer(
+    opened: Callable[[], Any], variable: str, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(saved.parent)
+    monkeypatch.setenv("GRAPHIO_TARGET", variable)
+    assert isinstance(opened(), sys.modules[f"graphio.{variable or 'cinfer'}"].State)
+
+
+@pytest.mark.parametrize("variable", ["", *engines.ENGINES])
+def test_the_environment_chooses_for_commands_that_name_no_engine_by_default_cinfer(
+    variable: str, saved: Path, monkeypatch: pytest.MonkeyPatch, graphio: Command
+) -> None:
+    monkeypatch.setenv("GRAPHIO_TARGET", variable)
+    for command in (("run",), ("profile", "--runs", 1)):
+        assert graphio(*command, saved, "--json").json["engine"] == (variable or "cinfer")
+    assert graphio("run", saved, "--json", "--engine", "runtime").json["engine"] == "runtime"
+
+
+def test_a_target_that_is_given_goes_before_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GRAPHIO_TARGET", "cinfer")
+    assert engines.choose("runtime").name == "runtime"
+
+
+def test_an_unknown_engine_in_the_environment_is_refused_by_the_name_of_the_variable(
+    monkeypatch: pytest.MonkeyPatch, graphio: Command, saved: Path
+) -> None:
+    monkeypatch.setenv("GRAPHIO_TARGET", "gpu")
+    line = "the environment variable GRAPHIO_TARGET is 'gpu', expected '', 'cinfer' or 'runtime'"
+    with pytest.raises(ValueError, match=line):
+        tf.saved_model.load(saved)
+    with pytest.raises(errors.NotFoundError, match=line):
+        tf.Session()
+    for command in ("run", "bench"):
+        assert "variable GRAPHIO_TARGET" in graphio(command, saved, code=2).err
+
+
+@pytest.mark.parametrize(("target", "other"), [("cinfer", "runtime"), ("runtime", "cinfer")])
+def test_a_state_of_the_other_engine_is_refused_with_both_names(
+    target: str, other: str, saved: Path
+) -> None:
+    state = engines.choose(other).new_state()
+    line = f"state is a graphio.{other}.State, expected a graphio.{target}.State: load with the ta"
+    with pytest.raises(TypeError, match=line):
+        tf.saved_model.load(saved, target, state=state)
+
+
+@pytest.mark.parametrize("name", engines.ENGINES)
+def test_an_engine_is_chosen_by_its_name(name: str) -> None:
+    assert engines.choose(name).name == name
 
 
 @pytest.mark.parametrize("opened", [tf.saved_model.load, tf.onnx.load, tensorflow_files.load])
@@ -144,7 +236,7 @@ def test_a_name_that_no_engine_has_is_refused_with_the_names_that_there_are(
 ) -> None:
     with pytest.raises(ValueError) as refusal:
         opened("nowhere", "gpu")
-    assert "target is 'gpu', expected '', 'runtime' or 'cinfer'" in str(refusal.value)
+    assert "target is 'gpu', expected '', 'cinfer' or 'runtime'" in str(refusal.value)
 
 
 def test_a_session_refuses_an_unknown_target_with_the_engines_that_there_are() -> None:
@@ -152,14 +244,13 @@ def test_a_session_refuses_an_unknown_target_with_the_engines_that_there_are() -
         with pytest.raises(errors.NotFoundError) as refusal:
             call("gpu")
         assert str(refusal.value) == (
-            "No session factory registered for the target 'gpu'; there are 'runtime' "
-            "(the Python runtime) and 'cinfer'"
+            "No session factory registered: target is 'gpu', expected '', 'cinfer' or 'runtime'"
         )
 
 
 def test_a_command_refuses_an_unknown_engine(graphio: Command, saved: Path) -> None:
     done = graphio("run", saved, "--engine", "gpu", code=2)
-    assert "'gpu' is not one of 'cinfer', 'runtime'." in done.err
+    assert "target is 'gpu', expected '', 'cinfer' or 'runtime'" in done.err
 
 
 @pytest.mark.parametrize("name", ["gpu", "errors"])
@@ -187,7 +278,6 @@ NAMING = {
     "graphio/__init__.py": "the names that `tf.` shows",
     "engines.py": "the registry",
     "onnx/backend.py": "a public class an engine, as the standard's interface wants it",
-    "command_line/arguments.py": "the default of the commands",
     "profile.py": "the default name in a trace",
 }
 #: files that import one engine for what only this one has, and why

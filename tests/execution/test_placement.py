@@ -10,7 +10,7 @@ import pytest
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 CPU = "/job:localhost/replica:0/task:0/device:CPU:"
 
 

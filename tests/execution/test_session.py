@@ -11,7 +11,7 @@ import pytest
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 Pair = collections.namedtuple("Pair", "a b")
 
 

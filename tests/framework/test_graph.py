@@ -94,7 +94,7 @@ def test_tensors_of_two_graphs_do_not_mix(graph: tf.Graph) -> None:
             _ = a + b
 
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 @TARGETS

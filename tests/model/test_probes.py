@@ -16,7 +16,6 @@ import graphio.cinfer
 import graphio.runtime
 
 ENGINES = {"runtime": graphio.runtime, "cinfer": graphio.cinfer}
-TARGETS = {"runtime": "", "cinfer": "cinfer"}
 
 
 def save(name: str, path: Path, target: str = "") -> tuple:
@@ -53,12 +52,12 @@ def test_a_probe_gives_the_same_values_and_state_in_both_engines(name: str, tmp_
     assert states[0].generators() == states[1].generators()
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@pytest.mark.parametrize("target", ENGINES)
 @pytest.mark.parametrize("name", PROBES)
 def test_a_session_gives_what_the_saved_model_gives(name: str, target: str, tmp_path: Path) -> None:
     path = tmp_path / "model.gio"
     graph, probe = save(name, path, target)
-    module = ENGINES["cinfer" if target else "runtime"]
+    module = ENGINES[target]
     expected = run_script(module.load(str(path)), probe)
     with tf.Session(target, graph=graph) as session:
         if tf.global_variables():
@@ -72,7 +71,7 @@ def test_a_session_gives_what_the_saved_model_gives(name: str, target: str, tmp_
                 np.testing.assert_array_equal(np.asarray(got[key]), want[key], err_msg=key)
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@pytest.mark.parametrize("target", ENGINES)
 def test_a_fetch_added_after_the_graph_has_grown_and_the_state_has_changed(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         v = tf.Variable([1.0, 2.0], name="v")
@@ -134,7 +133,7 @@ def test_a_node_without_kernel_runs_by_the_body_in_its_file(engine: str, tmp_pat
             np.testing.assert_allclose(a[key], b[key], rtol=1e-6)
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@pytest.mark.parametrize("target", ENGINES)
 def test_a_generator_goes_on_after_restore_in_a_new_process(target: str, tmp_path: Path) -> None:
     program = f"""
 import sys; sys.path.insert(0, {str(SUPPORT)!r})

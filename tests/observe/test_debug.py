@@ -9,7 +9,7 @@ import pytest
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 def model() -> tuple[Any, Any, Any]:

@@ -23,13 +23,12 @@ NAMES = [
     *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50"),
     *("shufflenet", "squeezenet", "vgg19", "zfnet512"),
 ]
-TARGETS = {"runtime": "", "cinfer": "cinfer"}
 ARCHITECTURES = pytest.mark.parametrize("name", NAMES)
 
 
 def run(source: Any, engine: str, x: Array) -> Array:
     module(engine)
-    model = tfonnx.load(source, TARGETS[engine])
+    model = tfonnx.load(source, engine)
     result: Array = model.signature("predict").run([x])[0]
     return result
 

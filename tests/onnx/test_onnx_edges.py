@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import graphio.onnx as tfonnx
 
-ENGINES = pytest.mark.parametrize("target", ["", "cinfer"])
+ENGINES = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 def model(op: str, names: list[str], opset: int, **attrs: Any) -> onnx.ModelProto:

@@ -16,7 +16,7 @@ import graphio as tf
 import graphio.onnx as tfonnx
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
-ENGINES = pytest.mark.parametrize("target", ["", "cinfer"])
+ENGINES = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 Node = onnx.NodeProto
 node = helper.make_node
 

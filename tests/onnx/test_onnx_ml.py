@@ -56,7 +56,7 @@ def ours(model: onnx.ModelProto, inputs: list[np.ndarray], engine: str) -> list[
     tf.reset_default_graph()
     imported = tf.onnx.import_model(model)
     feeds = dict(zip(imported.inputs.values(), inputs, strict=True))
-    with tf.Session(target="" if engine == "runtime" else engine) as session:
+    with tf.Session(engine) as session:
         return session.run(list(imported.outputs.values()), feeds)
 
 

@@ -16,7 +16,6 @@ torch = pytest.importorskip("torch")
 import torch_models as networks  # noqa: E402 (needs torch)
 
 Array = np.ndarray[Any, Any]
-TARGETS = {"runtime": "", "cinfer": "cinfer"}
 NETWORKS = pytest.mark.parametrize("name", networks.CASES)
 EXPORTERS = pytest.mark.parametrize("dynamo", [False, True], ids=["script", "dynamo"])
 
@@ -39,7 +38,7 @@ def assert_close(got: Array, expected: Array, relative: float, scale: float = 0.
 @NETWORKS
 def test_outputs(name: str, dynamo: bool, engine: str) -> None:
     module(engine)
-    predict = tfonnx.load(exported(name, dynamo), TARGETS[engine]).signature("predict")
+    predict = tfonnx.load(exported(name, dynamo), engine).signature("predict")
     for n in (1, 3):
         feeds = networks.CASES[name].feed(n)
         got = predict(**feeds)
@@ -52,7 +51,7 @@ def test_outputs(name: str, dynamo: bool, engine: str) -> None:
 def test_a_decoder_goes_on_from_its_cache(dynamo: bool, engine: str) -> None:
     """A word at a time from an empty cache gives what all words at once give."""
     module(engine)
-    predict = tfonnx.load(exported("gpt", dynamo), TARGETS[engine]).signature("predict")
+    predict = tfonnx.load(exported("gpt", dynamo), engine).signature("predict")
     ids = networks.words(2, 7)
     empty = np.zeros((2, 2, 4, 0, 6), np.float32)
     expected = networks.outputs("gpt", {"ids": ids, "keys": empty, "values": empty})["logits"]
@@ -105,7 +104,7 @@ def test_gradients(name: str, dynamo: bool, engine: str) -> None:
     module(engine)
     feeds = networks.CASES[name].feed(3)
     expected = torch_gradients(name, feeds)
-    with tf.Graph().as_default(), tf.Session(TARGETS[engine]) as session:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
         trained = Trained(name, dynamo, feeds)
         assert sorted(trained.variables) == sorted(expected)
         session.run(tf.global_variables_initializer())
@@ -125,7 +124,7 @@ def test_a_step_and_back_to_onnx(name: str, engine: str) -> None:
     ort = pytest.importorskip("onnxruntime")
     feeds = networks.CASES[name].feed(3)
     slopes = torch_gradients(name, feeds)
-    with tf.Graph().as_default(), tf.Session(TARGETS[engine]) as session:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
         trained = Trained(name, False, feeds)
         step = tf.train.GradientDescentOptimizer(0.5).minimize(trained.loss)
         session.run(tf.global_variables_initializer())

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import graphio.onnx as tfonnx
 
-ENGINES = pytest.mark.parametrize("target", ["", "cinfer"])
+ENGINES = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 RNG = np.random.default_rng(7)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")

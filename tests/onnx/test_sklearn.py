@@ -156,7 +156,7 @@ def test_maps_of_probabilities_are_a_tensor_whose_columns_are_named(engine: str)
     tf.reset_default_graph()
     imported = tf.onnx.import_model(model)
     assert imported.columns == {"output_probability": [0, 1, 2]}
-    with tf.Session(target="" if engine == "runtime" else engine) as session:
+    with tf.Session(engine) as session:
         found = session.run(list(imported.outputs.values()), {imported.inputs["X"]: rows})
     check(found, fitted.expected)
 

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 import graphio as tf
 from graphio.engine import tensor_text
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 INVALID = tf.errors.InvalidArgumentError
 
 

@@ -71,7 +71,7 @@ def test_branches_nest_as_deep_as_a_model_can() -> None:
         x = tf.constant(1.0)
         return x if depth == 0 else tf.cond(x > 0, lambda: nested(depth - 1) + 1.0, lambda: x)
 
-    for target in ("", "cinfer"):
+    for target in ("runtime", "cinfer"):
         with tf.Graph().as_default(), tf.Session(target) as session:
             assert session.run(nested(16)) == 17
     with tf.Graph().as_default():

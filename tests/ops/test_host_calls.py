@@ -18,7 +18,7 @@ from graphio.ops.base.host import host_call
 from graphio.schema import container
 from graphio.schema.model_pb2 import Type
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 DTYPES = (
     *("float32", "float64", "float16", "bfloat16", "complex64", "complex128", "bool", "string"),
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),

@@ -175,7 +175,7 @@ def test_bodies_nest_at_random_and_have_first_and_second_derivatives(seed: int) 
         y = y + x[0] * x[0] * x[1]  # neither derivative is None
         (dx,) = tf.gradients(y, x)
         seconds = tf.gradients(dx[0], x)[0]
-        for target in ("", "cinfer"):
+        for target in ("runtime", "cinfer"):
             session = tf.Session(target)
             found = session.run([dx, seconds], {x: at})
             for i, way in enumerate(np.eye(2) * step):
@@ -410,7 +410,7 @@ def test_the_gradient_of_elements_of_different_sizes_is_that_of_each(kind: str, 
         by_itself = tf.add_n([function(tf.constant(k), x) for k in counts])
         first = [slope(t, x) for t in (y, by_itself)]
         second = [slope(t[0], x) for t in first]
-        for target in ("", "cinfer"):
+        for target in ("runtime", "cinfer"):
             with tf.Session(target) as session:
                 found = session.run([first, second], {x: away(3), n: counts})
             for of_loop, expected in found:

@@ -14,7 +14,7 @@ from sparse_values import Sparse, dense_of, is_ordered, sparse
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 EXAMPLES = settings(max_examples=20, deadline=None, derandomize=True)
 KNOWN = st.sampled_from(["shape", "rank", "nothing"])
 Pairs = list[tuple[Any, Any]]

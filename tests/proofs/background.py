@@ -101,13 +101,13 @@ def steps_in(prefix: str) -> set[float]:
 def moments(begin: int, count: int, folder: Path) -> Result:
     """A trial is a save that is held while the training goes on."""
     rng, result = random.Random(begin), Result()
-    runs = {target: Run(target) for target in ("", "cinfer")}
+    runs = {target: Run(target) for target in ("runtime", "cinfer")}
     for trial in range(count):
-        target = rng.choice(("", "cinfer"))
+        target = rng.choice(("runtime", "cinfer"))
         run = runs[target]
         run.saver._layer = held = Held()
         run.steps(rng.randint(1, 3))
-        run_folder = folder / (target or "runtime")
+        run_folder = folder / target
         run_folder.mkdir(exist_ok=True)
         step, prefix = run.step, run.save(run_folder)
         run.steps(rng.randint(1, 5))

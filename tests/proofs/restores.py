@@ -151,7 +151,7 @@ def trees(begin: int, count: int, folder: Path) -> Result:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=random_trees.cases(), target=st.sampled_from(["", "cinfer"]))
+    @given(case=random_trees.cases(), target=st.sampled_from(["runtime", "cinfer"]))
     def check(case: Any, target: str) -> None:
         result.count("trees")
         with tempfile.TemporaryDirectory(dir=slices.memory()) as memory_folder:

@@ -29,8 +29,6 @@ from proofs.programs import Fetches
 from proofs.slices import Mode, Result, main
 from proofs.victims import ENGINES
 
-TARGETS = {"runtime": "", "cinfer": "cinfer"}  # of sessions
-
 #: seconds after which a process has hung
 PATIENCE = 1800
 AHEAD = 40  # elements of an iterator that tell where it is: more than an epoch of each
@@ -139,7 +137,7 @@ def by_saver(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
         start = [tf.global_variables_initializer(), tf.tables_initializer()]
 
     def session() -> Any:
-        made = tf.Session(TARGETS[job.engine], graph=graph, config=_config(threads))
+        made = tf.Session(job.engine, graph=graph, config=_config(threads))
         made.run(start)
         return made
 
@@ -183,7 +181,7 @@ def _in_folders(job: Job, train: Callable[[str, int, Any], None], goes_on: bool)
             tf.train.get_or_create_global_step()
             train(folder, last, fetches)
             saver = tf.train.Saver()
-        with tf.Session(TARGETS[job.engine], graph=graph) as running:
+        with tf.Session(job.engine, graph=graph) as running:
             saver.restore(running, tf.train.latest_checkpoint(folder))
             return digest([*everything(running.state), *upcoming(running)])
 
@@ -198,7 +196,7 @@ def by_session(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
 
     def train(folder: str, last: int, fetches: Fetches) -> None:
         with tf.train.MonitoredTrainingSession(
-            master=TARGETS[job.engine],
+            master=job.engine,
             checkpoint_dir=folder,
             hooks=[tf.train.StopAtStepHook(last_step=last)],
             save_checkpoint_steps=2,
@@ -222,7 +220,7 @@ def by_loop(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
             steps=last,
             save_steps=2,
             asynchronous=True,
-            target=TARGETS[job.engine],
+            target=job.engine,
             config=_config(threads),
             stop_signals=(),
             progress=False,

@@ -57,7 +57,7 @@ class Options:
     same: bool = False
     shard_bytes: int | None = None
     asynchronous: bool = False
-    engine: str = ""
+    engine: str = "runtime"
 
 
 MODES = {

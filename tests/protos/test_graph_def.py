@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 import graphio as tf
 from graphio.schema import model_pb2, tensorflow_pb2
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def session(target: str) -> tf.Session:
-    engines.module(target or "runtime")
+    engines.module(target)
     return tf.Session(target)
 
 

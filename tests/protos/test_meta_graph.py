@@ -15,7 +15,7 @@ import graphio as tf
 from graphio.protos import meta_graph
 from graphio.schema import container
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 FEED = [[1.0, 2.0]]
 
 
@@ -26,8 +26,8 @@ def graph() -> Iterator[tf.Graph]:
         yield graph
 
 
-def session(target: str = "") -> tf.Session:
-    engines.module(target or "runtime")
+def session(target: str = "cinfer") -> tf.Session:
+    engines.module(target)
     return tf.Session(target)
 
 
@@ -83,7 +83,7 @@ def test_training_goes_on_bit_for_bit(target: str, optimizer: str, tmp_path: Pat
 @pytest.mark.parametrize("scope", [None, "deep/er"])
 @pytest.mark.parametrize("source", ["meta", "text", "message", "bytes"])
 def test_collections_come_back(source: str, scope: str | None, tmp_path: Path) -> None:
-    path, _, message = trained("", tmp_path, tf.train.AdamOptimizer(0.1))
+    path, _, message = trained("runtime", tmp_path, tf.train.AdamOptimizer(0.1))
     text = str(tmp_path / "new" / "t.meta")
     tf.train.Saver().export_meta_graph(text, as_text=True)
     given = {
@@ -110,7 +110,7 @@ def test_collections_come_back(source: str, scope: str | None, tmp_path: Path) -
 
 @TARGETS
 def test_an_imported_graph_can_be_trained_anew(target: str, tmp_path: Path) -> None:
-    path, _, _ = trained("", tmp_path, tf.train.AdamOptimizer(0.1))
+    path, _, _ = trained("runtime", tmp_path, tf.train.AdamOptimizer(0.1))
     with tf.Graph().as_default() as graph, session(target) as sess:
         tf.train.import_meta_graph(path + ".meta").restore(sess, path)
         loss = graph.get_tensor_by_name("loss:0")
@@ -165,7 +165,7 @@ def test_a_saver_is_its_message_again(tmp_path: Path) -> None:
 
 
 def test_checkpoints_have_the_names_of_the_file_whatever_the_scope(tmp_path: Path) -> None:
-    path, _, message = trained("", tmp_path, tf.train.GradientDescentOptimizer(0.1))
+    path, _, message = trained("runtime", tmp_path, tf.train.GradientDescentOptimizer(0.1))
     with tf.Graph().as_default(), tf.Session() as sess:
         saver = tf.train.import_meta_graph(message, import_scope="a")
         tf.train.import_meta_graph(message, import_scope="a")
@@ -180,7 +180,7 @@ def test_checkpoints_have_the_names_of_the_file_whatever_the_scope(tmp_path: Pat
 
 
 def test_messages_can_be_looked_into(tmp_path: Path) -> None:
-    _, _, message = trained("", tmp_path, tf.train.AdamOptimizer(0.1))
+    _, _, message = trained("runtime", tmp_path, tf.train.AdamOptimizer(0.1))
     kinds = {k: c.WhichOneof("kind") for k, c in message.collection_def.items()}
     assert kinds["train_op"] == "node_list" and kinds["variables"] == "bytes_list"
     assert message.collection_def["mixed"].int64_list.value == [7]

@@ -117,6 +117,62 @@ def test_without_an_installed_module_one_line_says_what_to_do(
     assert done.returncode == 0, done.stderr
 
 
+#: a program whose threads name no engine: prints their sessions, then its warnings
+UNNAMED = """
+import threading
+import warnings
+import graphio as tf
+
+sessions = []
+
+def opened():
+    for _ in range(3):
+        with tf.Graph().as_default(), tf.Session() as session:
+            assert session.run(tf.constant(2.0) * 3) == 6.0
+        sessions.append(session)
+    tf.saved_model.load("m.gio").signature()()
+
+with tf.Graph().as_default(), tf.Session("runtime") as session:
+    tf.saved_model.save("m.gio", session, {"p": ({}, {"y": tf.constant(1.0)})})
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("always")
+    threads = [threading.Thread(target=opened) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+print(*sessions, sep="\\n")
+for one in found:
+    print(one.category.__name__, one.message)
+"""
+
+
+def test_without_the_compiled_module_what_names_no_engine_runs_in_python_with_one_warning(
+    checkout: Path, packages: Path
+) -> None:
+    done = run(UNNAMED, checkout, packages)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    *ran, warning = done.stdout.splitlines()
+    assert len(ran) == 12 and all("in runtime of" in line for line in ran)
+    assert warning.startswith(
+        "RuntimeWarning models run in the engine 'runtime', which is slower, because 'cinfer' is "
+    )
+    assert f"run pip install . in {checkout}" in warning and "GRAPHIO_TARGET=runtime" in warning
+
+
+@pytest.mark.parametrize("named", ["runtime", "cinfer"])
+def test_without_the_compiled_module_an_engine_that_is_named_is_that_or_an_error(
+    checkout: Path, packages: Path, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHIO_TARGET", named)
+    code = "import graphio as tf; print(tf.Session())"
+    done = run(code, checkout, packages)
+    if named == "runtime":
+        assert "in runtime of" in done.stdout and not done.stderr
+    else:
+        assert "its compiled module is not installed" in last_line(done)
+
+
 def test_a_copy_without_c_sources_is_not_run_with_a_module_that_may_not_fit(
     installed: Path, packages: Path, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ import graphio as tf
 from graphio.schema.tensorflow_pb2 import AssetFileDef
 from graphio.storage import files
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 X = [[1.0, 2.0], [-3.0, 0.5]]
 WANT = np.maximum(np.float64(X) @ [[1.0, -1.0], [2.0, 0.5]] + [0.25, 0.0], 0.0)
 
@@ -41,8 +41,8 @@ def graph() -> Iterator[tf.Graph]:
         yield graph
 
 
-def session(target: str = "", graph: tf.Graph | None = None) -> tf.Session:
-    engines.module(target or "runtime")
+def session(target: str = "cinfer", graph: tf.Graph | None = None) -> tf.Session:
+    engines.module(target)
     return tf.Session(target, graph=graph)
 
 
@@ -57,7 +57,7 @@ def signature(x: tf.Tensor, y: tf.Tensor) -> Any:
     return tf.saved_model.signature_def_utils.predict_signature_def({"x": x}, {"y": y})
 
 
-def saved(folder: Path, target: str = "") -> str:
+def saved(folder: Path, target: str = "runtime") -> str:
     """A model that simple_save wrote."""
     x, _, scores = net()
     tf.add_to_collection("marks", 7)
@@ -88,7 +88,7 @@ def test_another_process_loads_what_this_one_saved(target: str, tmp_path: Path) 
 @TARGETS
 def test_engines_open_the_folder_and_the_file_in_it(target: str, tmp_path: Path) -> None:
     path = saved(tmp_path / "m")
-    engine = engines.module(target or "runtime")
+    engine = engines.module(target)
     for model in (
         tf.saved_model.load(path, target),
         engine.load(str(tmp_path / "m" / "saved_model.gio")),
@@ -144,7 +144,7 @@ def test_several_graphs_share_the_variables(target: str, tmp_path: Path) -> None
         assert sess.run("y:0", {"x:0": [1, 1]}).tolist() == [0, 5]
         with pytest.raises(RuntimeError, match=r"tags 'serve' could not.*\['train'\]"):
             tf.saved_model.loader.load(sess, ["serve"], path)
-    engine = engines.module(target or "runtime")
+    engine = engines.module(target)
     second = engine.load(path + "/saved_model-1.gio")
     assert second.signature()(x=np.float32([1, 0]))["y"].tolist() == [2, 4]
 

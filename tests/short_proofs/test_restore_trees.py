@@ -329,7 +329,7 @@ def outcome(case: Case, session: tf.Session, prefix: str) -> None:
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-@given(case=cases(), target=st.sampled_from(["", "cinfer"]))
+@given(case=cases(), target=st.sampled_from(["runtime", "cinfer"]))
 def test_a_thousand_trees_are_restored_as_the_rules_say(case: Case, target: str) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         prefix = str(Path(folder) / "m")

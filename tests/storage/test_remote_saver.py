@@ -24,7 +24,7 @@ from graphio.storage import stores
 from graphio.support import errors
 
 folder, watched = object_stores.folder, object_stores.watched
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 @pytest.fixture(autouse=True)

@@ -46,7 +46,7 @@ def savers() -> dict[str, Callable[[str], object]]:
         "file": lambda path: files.replace(f"{path}.gio", [b"x"]),
         "other file": lambda path: stores.write(f"{path}.txt", [b"x"]),
     }
-    for engine in ("", "cinfer"):
+    for engine in ("runtime", "cinfer"):
         with tf.Graph().as_default() as graph:
             tf.get_variable("v", initializer=np.zeros(9, np.float32))
             session = tf.Session(engine, graph=graph)

@@ -20,7 +20,7 @@ from folders import ROOT
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 def program(tmp_path: Path, text: str, *arguments: str, target: str = "") -> Any:

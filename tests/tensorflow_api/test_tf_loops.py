@@ -12,7 +12,7 @@ import pytest
 import graphio as tf
 from graphio import nest
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 RNG = np.random.RandomState(3)
 LABELS = RNG.randint(0, 2, (3, 8))
 SCORES = RNG.rand(3, 8).astype(np.float32)

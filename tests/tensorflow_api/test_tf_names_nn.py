@@ -543,7 +543,7 @@ def test_a_convolution_takes_explicit_paddings(engine: str, first: bool, known: 
     padded = tf.placeholder(tf.float32, [2, 8, 7, 3])
     expected_values = tf.nn.conv2d(padded, w, steps, "VALID")
     feeds = {x: np.transpose(images, order), padded: np.pad(images, pairs)}
-    with tf.Session("cinfer" if engine == "cinfer" else "") as session:
+    with tf.Session(engine) as session:
         found = session.run([y, tf.gradients(y * y, x)[0]], feeds)
         expected = session.run(
             [expected_values, tf.gradients(expected_values * expected_values, padded)[0]], feeds

@@ -146,7 +146,7 @@ def test_feeding_and_fetching_can_be_prevented(graph: tf.Graph) -> None:
             session.run(b)
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
 def test_what_ran_before_is_prevented_from_now_on(graph: tf.Graph, target: str) -> None:
     x = tf.placeholder(tf.float32, [], name="x")
     y, z = tf.add(x, 1.0, name="y"), tf.multiply(x, 2.0, name="z")

@@ -10,7 +10,7 @@ import pytest
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 def drawn(target: str, build: Callable[[], Any], runs: int = 1, seed: int | None = None) -> Any:

@@ -29,7 +29,7 @@ from graphio.schema import container
 from graphio.schema import tensorflow_pb2 as pb
 
 ARCHIVES = TENSORFLOW_MODELS
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 MODELS = (
     "mlp", "cnn", "lstm", "mobilenet", "while_loop", "signatures", "tensorflow1", "frozen_lstm",
 )  # fmt: skip
@@ -82,11 +82,11 @@ def recorded(folder: Path, name: str) -> dict[str, tuple[Arrays, Arrays]]:
 
 
 def engine(target: str) -> str:
-    engines.module(target or "runtime")
+    engines.module(target)
     return target
 
 
-def session(target: str = "", graph: tf.Graph | None = None) -> tf.Session:
+def session(target: str = "cinfer", graph: tf.Graph | None = None) -> tf.Session:
     return tf.Session(engine(target), graph=graph)
 
 
@@ -98,7 +98,7 @@ def session(target: str = "", graph: tf.Graph | None = None) -> tf.Session:
 def test_a_model_gives_what_tensorflow_gives(
     folder: Path, converted: Callable[[str], bytes], name: str, target: str
 ) -> None:
-    model = engines.module(target or "runtime").load(converted(name))
+    model = engines.module(target).load(converted(name))
     for signature, (fed, expected) in recorded(folder, name).items():
         found = model.signature(signature)(**fed)
         for key, value in expected.items():
@@ -109,7 +109,7 @@ def test_a_model_gives_what_tensorflow_gives(
 def test_every_operator_gives_what_tensorflow_gives(
     folder: Path, converted: Callable[[str], bytes], target: str
 ) -> None:
-    model = engines.module(target or "runtime").load(converted("operators"))
+    model = engines.module(target).load(converted("operators"))
     fed, expected = recorded(folder, "operators")["predict"]
     found = model.signature("predict").run([fed[k] for k in model.signature("predict").inputs])
     wrong = []
@@ -131,7 +131,7 @@ def test_a_gradient_step_lowers_the_loss(folder: Path, name: str) -> None:
     assert trainable and {v.name for v in trainable} <= {v.name for v in found.variables.values()}
     step = tf.train.GradientDescentOptimizer(1e-4).minimize(loss)
     feeds = {ends.inputs[key]: value for key, value in fed.items()}
-    for target in ("", "cinfer"):
+    for target in ("runtime", "cinfer"):
         with session(target) as sess:
             sess.run(tf.global_variables_initializer())
             losses = [sess.run([loss, step], feeds)[0] for _ in range(3)]

@@ -15,7 +15,7 @@ import pytest
 import graphio as tf
 from graphio.storage import files
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 @pytest.fixture(autouse=True)

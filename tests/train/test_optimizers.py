@@ -10,7 +10,7 @@ import pytest
 
 import graphio as tf
 
-TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 STEPS = 6
 Step = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 

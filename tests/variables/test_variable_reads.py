@@ -60,7 +60,7 @@ def test_a_saved_signature_reads_by_the_rule(case: Case, target: str, tmp_path: 
             given = {f"x{k}": session.graph.get_tensor_by_name(n) for k, n in enumerate(feeds)}
             path = tmp_path / f"{i}.gio"
             tf.saved_model.save(path, session, {"run": (given, outputs, targets)})
-            engine = target.replace("runtime", "")
+            engine = target
             model = tf.saved_model.load(path, engine, state=state)
             state = model.state
             found = model.signature("run")(
@@ -98,7 +98,7 @@ def test_signatures_of_one_file_have_their_own_runs(target: str, tmp_path: Path)
             "predict": ({"x": x}, {"y": v * x, "v": v}),
         }
         tf.saved_model.save(path, session, signatures)
-    model = tf.saved_model.load(path, target.replace("runtime", ""))
+    model = tf.saved_model.load(path, target)
     assert float(model.signature("train")(x=np.float32(2))["v"]) == 3
     found = model.signature("predict")(x=np.float32(10))
     assert (float(found["y"]), float(found["v"])) == (30, 3)

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from graphio.command_line import engines, fitting, opening, output
-from graphio.command_line.arguments import DEFAULT_ENGINE, Inputs, Signature, Sizes, engine_names
+from graphio.command_line.arguments import Inputs, Signature, Sizes, chosen_engine, engine_names
 from graphio.command_line.giving import given_inputs
 
 NAME = "bench"
@@ -42,7 +42,7 @@ def command(
         fitting.refuse_unused(context, unused, "In this comparison")
     rows = _rows(names, threads or [1])
     data = opening.model_bytes(model)
-    reference = engines.load(DEFAULT_ENGINE, model, signature)
+    reference = engines.load(chosen_engine(), model, signature)
     given = given_inputs(data, reference, inputs, size)
     for row in rows:
         row.open(model, signature, given)

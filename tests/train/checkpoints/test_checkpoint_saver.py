@@ -21,7 +21,7 @@ from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.storage import files
 from graphio.train.checkpoints.retention import Retention
 
-TARGETS = ["", "cinfer"]
+TARGETS = ["runtime", "cinfer"]
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def test_the_two_engines_write_and_read_the_same_variables(tmp_path: Path) -> No
     one = started("cinfer")
     one.run([v.assign([5.0, 6.0]), w.assign(7)])
     saver.save(one, tmp_path / "m")
-    two = tf.Session("")
+    two = tf.Session("runtime")
     saver.restore(two, tmp_path / "m")
     assert two.run(v).tolist() == [5.0, 6.0] and two.run(w) == 7
 

@@ -53,8 +53,7 @@ def restored(engine: str, prefix: Path, **options: Any) -> float:
     with tf.Graph().as_default() as graph:
         v = tf.get_variable("v", [5])
         w = tf.get_variable("w", [300], tf.float64)
-        target = "cinfer" if engine == "cinfer" else ""
-        with tf.Session(target, graph=graph) as session:
+        with tf.Session(engine, graph=graph) as session:
             tf.train.Saver().restore(session, str(prefix), **options)
             found = np.concatenate([session.run(v), session.run(w)])
     assert (found == found[0]).all()

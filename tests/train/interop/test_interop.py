@@ -377,7 +377,7 @@ def network(x: Any) -> Any:
     return tf.matmul(y, weight("fc2/kernel", 5, 2)) + weight("fc2/bias", 2)
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
 def test_a_network_of_torch_answers_the_same_in_a_graph(target: str) -> None:
     x = tf.placeholder(tf.float32, [None, 8, 8, 3])
     y = network(x)
@@ -393,7 +393,7 @@ def test_a_network_of_torch_answers_the_same_in_a_graph(target: str) -> None:
         )
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
 def test_a_saver_restores_a_tensorflow_checkpoint_under_its_own_names(target: str) -> None:
     expected = {name: a for name, a in golden("tf_saver").items() if a.dtype.kind in "fiSu"}
     kinds = {"half": tf.bfloat16, "texts": tf.string}
@@ -488,7 +488,7 @@ def test_torch_opens_an_export(tmp_path: Path) -> None:
     assert found.dtype == torch.bfloat16 and found.tolist() == [1.5, -2.0]
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
 def test_a_sessions_variables_are_exported_under_their_names(target: str, tmp_path: Path) -> None:
     tf.get_variable("scope/w", initializer=np.float32([[1, 2]]))
     tf.get_variable("n", initializer=np.int32(3))
