@@ -51,7 +51,7 @@ def main(library: str | None = None) -> None:
     targets = points[:, 0] * points[:, 1]
     loss = tf.reduce_mean(tf.square(y - targets))
     train = tf.train.AdamOptimizer(0.02).minimize(loss)
-    with tf.Session("cinfer") as session, tempfile.TemporaryDirectory() as folder:
+    with tf.Session() as session, tempfile.TemporaryDirectory() as folder:
         session.run(tf.global_variables_initializer())
         for _ in range(300):
             value, _ = session.run([loss, train], {x: points})

@@ -38,7 +38,7 @@ def main() -> int:
     probabilities = tf.nn.softmax(logits)
 
     found = digits()
-    with tf.Session("cinfer" if arguments.engine == "cinfer" else "") as session:
+    with tf.Session(arguments.engine) as session:
         session.run(tf.global_variables_initializer())
         print(f"accuracy before {accuracy(session.run(logits, {image: found.test_x}), found):.4f}")
         for epoch in range(EPOCHS):

@@ -8,6 +8,7 @@ compares names.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import itertools
@@ -17,6 +18,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
+
+from graphio.support import errors
 
 if TYPE_CHECKING:
     from graphio import cinfer, runtime
@@ -54,9 +57,29 @@ class Engine:
         return option in self.options
 
     def load(self, source: str | os.PathLike[str] | bytes, **options: Any) -> Model:
-        """Opens a model file, or its bytes; see the `load` of the engine's module."""
+        """Opens a model file, or its bytes; see the `load` of the engine's module.
+
+        Raises:
+            UnimplementedError: operators that the engine lacks; names another engine that has them.
+        """
         opened: Callable[..., Model] = self.imported().load
-        return opened(source, **options)
+        try:
+            return opened(source, **options)
+        except errors.UnimplementedError as error:
+            other = self._other_for(source, options.get("host"))
+            if other is None:
+                raise
+            hint = f'{error.message}; target="{other.name}" has them'
+            raise errors.UnimplementedError(error.node_def, error.op, hint) from None
+
+    def _other_for(self, source: Any, host: Any) -> Engine | None:
+        """Another engine, which has all operators of a model that this one does not run."""
+        for other in ENGINES.values():
+            if other is not self:
+                with contextlib.suppress(errors.OpError, ImportError):
+                    other.imported().load(source, host=host, lazy=True)
+                    return other
+        return None
 
     def new_state(self) -> State:
         """An empty state."""

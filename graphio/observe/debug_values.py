@@ -156,8 +156,8 @@ def check_engine(session: Any, what: str) -> None:
         raise TypeError(f"{what}: got {type(session).__name__}, expected a tf.Session")
     if not session._engine.has("separate"):
         raise errors.UnimplementedError(
-            message=f"{what} needs the Python runtime, but the session is in {session._engine.name}: "
-            'tf.Session(target="runtime") with the same graph and checkpoint; in both engines, '
+            message=f"{what} needs the Python runtime, the session is in {session._engine.name}: "
+            'take tf.Session(target="runtime") with the same graph and checkpoint; in both engines '
             "tf.debug.DebugSession shows the values of a run"
         )
 

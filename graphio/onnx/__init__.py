@@ -1,6 +1,6 @@
 """ONNX: complete models in and out, and single nodes. Needs the onnx package; the engines do not.
 
-model = graphio.onnx.load("resnet.onnx", "cinfer")
+model = graphio.onnx.load("resnet.onnx")
 probabilities = model.signature("predict")(input=images)["probabilities"]
 
 May import saved_model and below. Kernels know the newest meaning of each operator alone: an

@@ -1,6 +1,6 @@
 """Files that a real TensorFlow wrote, read without it: frozen graphs and SavedModels.
 
-model = graphio.tensorflow_files.load("exported_model", "cinfer")
+model = graphio.tensorflow_files.load("exported_model")
 scores = model.signature("serving_default")(x=images)["output_0"]
 
 May import train and below. The fields of the messages are in schema/tensorflow.proto.

@@ -87,7 +87,7 @@ def test_a_training_that_gets_sigterm_ends_with_the_bits_of_one_that_did_not(
     engine: str, tmp_path: Path
 ) -> None:
     module(engine)
-    target = ["--engine", "cinfer"] if engine == "cinfer" else []
+    target = ["--engine", engine]
     straight = python("preemption/train.py", "once", *target, cwd=tmp_path).splitlines()
     assert straight[0] == "from step 0"
     first, *_, last = [float(v) for v in re.findall(r"loss ([0-9.]+)", "\n".join(straight))]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import Command, small_onnx
+from engines import one_node
 from folders import ROOT
 from tensorflow_messages import message
 from tensorflow_messages import node as tensorflow_node
@@ -258,6 +259,34 @@ def test_a_pickle_that_names_an_unknown_engine_is_refused(name: str) -> None:
     facts = {"engine": name, "declared": {}, "values": {}, "generators": {}, "blobs": {}}
     with pytest.raises(errors.UnimplementedError, match=f"the engine '{name}', which is not there"):
         pickling.rebuild("state", facts)
+
+
+# ---- what one engine alone has ----
+
+
+@pytest.mark.parametrize("op", ["ReduceSum", "Mystery"])
+def test_an_operator_that_cinfer_lacks_is_named_with_the_target_that_has_it(op: str) -> None:
+    """ReduceSum of version 11 is the Python runtime's alone, Mystery is no engine's."""
+    rows = np.ones((2, 3), np.float32)
+    data, inputs = one_node(op, [rows], {"axes": [0]}, [np.float32], version=11)
+    with pytest.raises(errors.UnimplementedError) as refusal:
+        engines.load("", data)
+    line = f"this cinfer lacks operators of the model: {op} version 11 (node 'node')"
+    known = op == "ReduceSum"
+    assert refusal.value.message == line + ('; target="runtime" has them' if known else "")
+    if known:
+        (found,) = engines.load("runtime", data).signature().run(inputs)
+        assert found.tolist() == [[2.0, 2.0, 2.0]]
+
+
+@pytest.mark.parametrize("what", ["tf.debug.Stepper", "tf.debug.watch"])
+def test_stepping_and_watching_a_session_of_no_target_name_the_target_that_can(what: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(errors.UnimplementedError) as refusal:
+            getattr(tf.debug, what.rpartition(".")[2])(session, tf.constant(1.0))
+    words = f"{what} needs the Python runtime, the session is in cinfer"
+    assert words in refusal.value.message
+    assert 'take tf.Session(target="runtime")' in refusal.value.message
 
 
 # ---- the table and the code agree ----

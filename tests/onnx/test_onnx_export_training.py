@@ -354,7 +354,7 @@ def test_steps_in_an_older_opset_are_the_same_too(label: str) -> None:
 def steps(case: Case, opset: int | None = None) -> None:
     """Two steps of gradient descent in ONNX Runtime, the Python engine and the C engine."""
     found = {target: ours(case, target, opset) for target in ("runtime", "cinfer")}
-    model, (losses, variables, gradients) = found[""]
+    model, (losses, variables, gradients) = found["runtime"]
     onnx.checker.check_model(model, full_check=True)
     theirs = in_onnxruntime(model, case.feeds, len(losses))
     assert variables.keys() <= theirs[1].keys() and {"w0"} & case.weights.keys() <= variables.keys()
