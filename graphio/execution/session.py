@@ -26,10 +26,11 @@ from graphio.execution.run_metadata import RunMetadata, divided, fill_costs, fil
 from graphio.framework import dtypes, registered, scopes, tracebacks
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.handle_reads import as_reported
-from graphio.model.export import SignatureSpec, build_model, reach
-from graphio.model.rewrite import rewrite
+from graphio.model.export import SignatureSpec, build_draft, reach
+from graphio.model.rewrite import rewrite_draft
 from graphio.model.run_reads import fed_reads
 from graphio.schema import container, fused
+from graphio.schema.draft import Draft
 from graphio.support import api_guard, errors, logging
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
@@ -526,24 +527,26 @@ class _Plan:
             #: where each leaf is found among the outputs and the None that follows them
             self._positions = [-1 if source is None else source[1] for source in self._sources]
 
-    def _model(self, placed: bool) -> tuple[Any, list[Array]]:
+    def _draft(self, placed: bool) -> Draft:
         """The model that runs; placed: with devices even if no operation requests one."""
-        model, arrays = build_model(self._graph, [self._spec])
+        draft = build_draft(self._graph, self._spec)
         devices = self._session._devices
         if placed or self._graph.has_devices or devices.log:
+            model = draft.message()
             placement.assign_devices(model, devices)
-        return model, arrays
+            return Draft.of(model, draft.arrays)
+        return draft
 
     def _loaded(self) -> Any:
         """The model's signature in the engine."""
         session = self._session
         try:
-            model, arrays = self._model(placed=False)
+            draft = self._draft(placed=False)
             if session._engine.rewritten:
-                model, arrays = rewrite(model, arrays)
-                self._parts = fused.parts(model)
+                rewrite_draft(draft)
+                self._parts = fused.parts_of_draft(draft.graph)
             loaded = session._engine.load(
-                container.pack(model, arrays, filled=False),
+                container.pack_draft(draft),
                 state=session.state,
                 host=session._host,
                 **{**session._options, **self._separate},
@@ -656,7 +659,7 @@ class _Plan:
         """Fills a run's metadata: with times, with costs, and with what each device ran."""
         if self._signature is None or not (traced or costs or partitions):
             return
-        model, _ = self._model(placed=True)
+        model = self._draft(placed=True).message()
         reported = [part for time in times for part in divided(time, self._parts)]
         if traced:
             nodes = {node.name: node for node in model.graph.node}

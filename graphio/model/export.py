@@ -1,4 +1,4 @@
-"""From a graph to a Model message and its arrays: for files, and for every run of a Session.
+"""From a graph to a model and its arrays: a message for files, a draft for runs of a Session.
 
 The same program writes the same bytes: everything is in order of creation or sorted by name.
 """
@@ -26,12 +26,14 @@ from graphio.model.node_writer import (
 from graphio.model.run_reads import Reads, fed_reads
 from graphio.ops.control_flow.read_once import refuse_second
 from graphio.schema import model_pb2, operators, tensors, verify, wire
+from graphio.schema.draft import Draft
+from graphio.schema.nodes import PlainGraph
 from graphio.support import errors
 from graphio.support.collecting import without_collector
 from graphio.support.version import graphio_version
 from graphio.variables.variables import Variable, variables_of
 
-__all__ = ["SignatureSpec", "build_model", "graph_message", "node_message", "reach"]
+__all__ = ["SignatureSpec", "build_draft", "build_model", "graph_message", "node_message", "reach"]
 
 Array = np.ndarray[Any, Any]
 
@@ -89,33 +91,72 @@ def build_model(
             are given has a zero byte.
     """
     writer = _Writer(inline_below=1 << 62) if inline else _Writer()
-    model = model_pb2.Model(producer=f"graphio {graphio_version}")
+    model = model_pb2.Model()
     if prune:
-        kept, placed = _needed(graph, signatures, writer)
-        given = {tensor for spec in signatures for _, tensor in spec.inputs}
-        writer.given = {t.op for t in given if _fed_placeholder(t.op, given) is not None}
+        kept, placed = _pruned(graph, signatures, writer)
     else:
         kept, placed = graph.operations, list(signatures)
     writer.nodes(model.graph, kept)
+    _fill_tables(model, graph, signatures, placed, writer, state, everything=not prune)
+    if bodies:
+        _add_bodies(model, writer.written)
+    for key in sorted(metadata or {}):
+        model.metadata.add(key=key, value=(metadata or {})[key])
+    _check_texts(model)
+    return model, writer.arrays
+
+
+@without_collector
+def build_draft(graph: Graph, signature: SignatureSpec) -> Draft:
+    """The model of one signature, as a run of a session needs it; see build_model."""
+    writer = _Writer()
+    kept, placed = _pruned(graph, [signature], writer)
+    draft = Draft(model_pb2.Model(), PlainGraph(map(writer.plain_node, kept)), writer.arrays)
+    _fill_tables(draft.tables, graph, [signature], placed, writer)
+    _add_bodies(draft.tables, writer.written)
+    _check_texts(draft.tables)
+    return draft
+
+
+def _pruned(
+    graph: Graph, signatures: Sequence[SignatureSpec], writer: NodeWriter
+) -> tuple[list[Operation], list[SignatureSpec]]:
+    """As _needed; no node waits for a placeholder that is fed."""
+    kept, placed = _needed(graph, signatures, writer)
+    given = {tensor for spec in signatures for _, tensor in spec.inputs}
+    writer.given = {t.op for t in given if _fed_placeholder(t.op, given) is not None}
+    return kept, placed
+
+
+def _fill_tables(
+    model: model_pb2.Model,
+    graph: Graph,
+    signatures: Sequence[SignatureSpec],
+    placed: Sequence[SignatureSpec],
+    writer: _Writer,
+    state: Any = None,
+    everything: bool = False,
+) -> None:
+    """Adds what a model has besides its nodes."""
+    model.producer = f"graphio {graphio_version}"
     for spec, run in sorted(zip(signatures, placed, strict=True), key=lambda pair: pair[0].name):
         _check_marks(graph, spec)
         _check_feeds(spec)
         writer.signature(model.signature.add(), run)
     used = writer.written
-    writer.variables(model, graph, used, state, everything=not prune)
-    writer.resources(model, graph, used, state, everything=not prune)
-    if bodies:
-        _add_bodies(model, used)
-    if not prune:
+    writer.variables(model, graph, used, state, everything)
+    writer.resources(model, graph, used, state, everything)
+    if everything:
         writer.collections(model, graph)
     _add_opsets(model, used)
     if graph.seed is not None:
         model.seed, model.has_seed = graph.seed, True
-    for key in sorted(metadata or {}):
-        model.metadata.add(key=key, value=(metadata or {})[key])
+
+
+def _check_texts(model: model_pb2.Model) -> None:
+    """Refuses names and metadata that C programs could not read."""
     if problems := verify.text_problems(model):
         raise errors.InvalidArgumentError(message=f"a file cannot have this: {'; '.join(problems)}")
-    return model, writer.arrays
 
 
 def _check_marks(graph: Graph, spec: SignatureSpec) -> None:

@@ -1,11 +1,11 @@
-"""From operations to the bytes of Node messages, with the arrays that are too large for them."""
+"""From operations to nodes of models, with the arrays that are too large for them."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -13,25 +13,17 @@ from graphio.framework import dtypes
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.tensor_shape import TensorShape
-from graphio.schema import model_pb2, operators, tensors, wire
+from graphio.schema import model_pb2, nodes, operators, tensors, wire
+from graphio.schema.nodes import Form, PlainGraph, PlainNode, Value, ValueType
 
 __all__ = ["INLINE_BELOW", "Liveness", "NodeWriter", "set_shape", "set_type", "value_name"]
 
 Array = np.ndarray[Any, Any]
 INLINE_BELOW = 1024  # bytes; larger constants are in the data section
 _REMEMBERED = 64  # bytes: constants as small as that are looked up
-_LARGE = 4096  # bytes: constants as large as that are written into the message of their node
-_AT_ONCE = 4096  # nodes that are parsed together
-
-_NODE = wire.tag(model_pb2.Graph, "node")
-_NAME, _INPUT, _CONTROL, _ATTR = (
-    wire.tag(model_pb2.Node, name) for name in ("name", "input", "control_input", "attr")
-)
-_KEY, _VALUE = (wire.tag(model_pb2.Attribute, name) for name in ("key", "value"))
+_LARGE = 4096  # bytes: constants as large as that are copied only into the message of their node
 _TEXT = wire.tag(model_pb2.AttributeValue, "s")
 _WITH_BODIES = frozenset({"If", "Loop"})
-#: attributes whose values are written when their node is a message
-_Late: TypeAlias = "dict[str, Array | Graph]"
 
 
 def value_name(tensor: Tensor) -> str:
@@ -140,9 +132,9 @@ class NodeWriter:
         self._of_operation: Mapping[Operation, Mapping[Tensor, Tensor]] = {}
         self._known: dict[tuple[Any, ...], int] = {}
         #: pieces that many nodes share, by what they depend on
-        self._forms: dict[tuple[Any, ...], bytes] = {}
+        self._forms: dict[tuple[Any, ...], Form] = {}
+        self._types: dict[tuple[DType, object], ValueType] = {}
         self._attributes: dict[tuple[Any, ...], bytes] = {}
-        self._keys: dict[str, bytes] = {}
 
     def rename(
         self,
@@ -163,79 +155,48 @@ class NodeWriter:
 
     def nodes(self, message: model_pb2.Graph, operations: Iterable[Operation]) -> None:
         """Adds operations to a graph."""
-        waiting: list[bytes] = []
-        for operation in operations:
-            late: _Late = {}
-            waiting.append(wire.sized(_NODE, self._bytes(operation, late)))
-            if late or len(waiting) == _AT_ONCE:
-                message.MergeFromString(b"".join(waiting))
-                waiting.clear()
-            if late:
-                self._fill(message.node[-1], operation, late)
-        message.MergeFromString(b"".join(waiting))
+        nodes.fill_graph(message, PlainGraph(), map(self.plain_node, operations))
 
     def node(self, message: model_pb2.Node, operation: Operation) -> None:
         """Fills a node."""
-        late: _Late = {}
-        message.MergeFromString(self._bytes(operation, late))
-        self._fill(message, operation, late)
+        nodes.fill_node(message, self.plain_node(operation))
 
-    def _fill(self, node: model_pb2.Node, operation: Operation, late: _Late) -> None:
-        """Gives a node the attributes that are too large to be copied: a parser takes 2 GB at most,
-        and what is in a body would be copied for each body around it."""
-        for attribute in node.attr:
-            value = late.get(attribute.key)
-            if isinstance(value, Graph):
-                attribute.value.g.SetInParent()
-                with self._renaming(operation):
-                    self.body(attribute.value.g, value)
-            elif value is not None:
-                tensors.fill(attribute.value.t, value, tensors.encode(value))
-
-    def _bytes(self, operation: Operation, late: _Late) -> bytes:
-        """A Node without the values of the attributes that are added to `late`."""
+    def plain_node(self, operation: Operation) -> PlainNode:
+        """An operation as a node."""
         self.written.append(operation)
         if operation in self._of_operation:
             with self._renaming(operation):
-                return self._node(operation, late)
-        return self._node(operation, late)
+                return self._node(operation)
+        return self._node(operation)
 
     @contextlib.contextmanager
     def _renaming(self, operation: Operation) -> Iterator[None]:
         """Renames what an operation of the root graph reads; operations of bodies keep what the one
         around them has."""
-        of_this = self._of_operation.get(operation)
-        if of_this is None:
-            yield
-            return
-        self._renamed = {**self._fed, **of_this}
+        self._renamed = {**self._fed, **self._of_operation[operation]}
         try:
             yield
         finally:
             self._renamed = self._fed
 
-    def _node(self, operation: Operation, late: _Late) -> bytes:
-        sized = wire.sized
-        parts = [sized(_NAME, operation.name.encode()), self._form(operation)]
-        for tensor in self._as_read(operation.operands):
-            parts.append(sized(_INPUT, b"" if tensor is None else value_name(tensor).encode()))
-        for control in operation.awaited:
-            if control in self.given:
-                continue
-            parts.append(sized(_CONTROL, control.name.encode()))
+    def _node(self, operation: Operation) -> PlainNode:
+        inputs = [
+            "" if tensor is None else value_name(tensor)
+            for tensor in self._as_read(operation.operands)
+        ]
+        controls = [op.name for op in operation.awaited if op not in self.given]
+        attr: dict[str, Value] = {}
+        bodies: dict[str, Graph] = {}
         attrs = operation.attrs
         for key in sorted(attrs) if len(attrs) > 1 else attrs:
             value = attrs[key]
-            if value is None:
-                continue
-            if isinstance(value, Graph) or (
-                isinstance(value, np.ndarray) and _LARGE <= value.nbytes < self.inline_below
-            ):
-                late[key] = value
-                parts.append(self._of_value(key, b""))
-            else:
-                parts.append(self._attribute(operation, key, value))
-        return b"".join(parts)
+            if isinstance(value, Graph):
+                bodies[key] = value
+            elif value is not None:
+                attr[key] = self._attribute(operation, key, value)
+        for key, body in bodies.items():
+            attr[key] = nodes.Bodies([self.body(body)])
+        return PlainNode(operation.name, self._form(operation), inputs, controls, attr)
 
     def _as_read(self, tensors: list[Any]) -> list[Any]:
         """The tensors, or those that are read instead."""
@@ -243,7 +204,7 @@ class NodeWriter:
             return tensors
         return [self._renamed.get(tensor, tensor) for tensor in tensors]
 
-    def _form(self, operation: Operation) -> bytes:
+    def _form(self, operation: Operation) -> Form:
         """The part of a node shared by others of its operator that one source line has made."""
         outputs = self._live.outputs_of(operation)
         key = (
@@ -253,61 +214,58 @@ class NodeWriter:
         )  # fmt: skip
         found = self._forms.get(key)
         if found is None:
-            message = self._form_message(operation, outputs)
-            found = self._forms[key] = message.SerializeToString()
+            types = [self.value_type(t.dtype, t.shape) for t in outputs]
+            tf_type = operation.tf_type if operation.tf_type != operation.op else ""
+            source = nodes.source_bytes(*operation.source)
+            found = self._forms[key] = Form(
+                operation.op, operation.domain, operation.version, types, operation.device,
+                tf_type or "", source,
+            )  # fmt: skip
         return found
 
-    def _form_message(self, operation: Operation, outputs: list[Tensor]) -> model_pb2.Node:
-        node = model_pb2.Node(op=operation.op, version=operation.version)
-        node.domain, node.device = operation.domain, operation.device
-        for tensor in outputs:
-            set_type(node.output_type.add(), tensor.dtype, tensor.shape)
-        if operation.source.file:
-            node.source.file, node.source.line, node.source.function = operation.source
-        if operation.tf_type and operation.tf_type != operation.op:
-            node.tf_type = operation.tf_type
-        return node
+    def value_type(self, dtype: DType, shape: TensorShape) -> ValueType:
+        """The type of a value; of what holds tensors, shape is that of each."""
+        found = self._types.get((dtype, shape.key))
+        if found is None:
+            message = model_pb2.Type()
+            set_type(message, dtype, shape)
+            found = nodes.type_of_bytes(message.SerializeToString())
+            self._types[dtype, shape.key] = found
+        return found
 
     # ---- attributes ----
 
-    def _attribute(self, operation: Operation, key: str, value: Any) -> bytes:
-        """An attribute as a field of a Node."""
+    def _attribute(self, operation: Operation, key: str, value: Any) -> Value:
+        """The value of an attribute, of any kind but graphs."""
         kind = value.__class__
         if kind is str:
-            return self._of_value(key, wire.sized(_TEXT, value.encode()))
+            return wire.sized(_TEXT, value.encode())
         if isinstance(value, np.ndarray):
-            return self._array(key, value)
+            return self._array(value)
         if kind is DType or kind is int:
-            known: tuple[Any, ...] = (key, kind, value)
+            known: tuple[Any, ...] = (kind, value)
         elif kind is tuple and len(value) == 2 and value[0].__class__ is DType:
-            known = (key, value[0], value[1].key)
+            known = (value[0], value[1].key)
         else:
-            return self._of_value(key, self._value(operation, key, value))
+            return self._value(operation, key, value)
         found = self._attributes.get(known)
         if found is None:
-            found = self._of_value(key, self._value(operation, key, value))
-            self._attributes[known] = found
+            found = self._attributes[known] = self._value(operation, key, value)
         return found
 
-    def _of_value(self, key: str, value: bytes) -> bytes:
-        """The field of an attribute whose value has these bytes."""
-        named = self._keys.get(key)
-        if named is None:
-            named = self._keys[key] = wire.sized(_KEY, key.encode())
-        return wire.sized(_ATTR, named + wire.sized(_VALUE, value))
-
-    def _array(self, key: str, array: Array) -> bytes:
+    def _array(self, array: Array) -> Value:
+        if _LARGE <= array.nbytes < self.inline_below:
+            return array
         data = tensors.encode(array)
-        message = model_pb2.AttributeValue()
         if len(data) >= self.inline_below:
-            message.tensor = self.stored(array, data)
-            return self._of_value(key, message.SerializeToString())
+            return nodes.stored_value(self.stored(array, data))
         small = len(data) <= _REMEMBERED
-        known = (key, array.dtype, array.shape, bytes(data)) if small else None
+        known = (array.dtype, array.shape, bytes(data)) if small else None
         found = None if known is None else self._attributes.get(known)
         if found is None:
+            message = model_pb2.AttributeValue()
             tensors.fill(message.t, array, data)
-            found = self._of_value(key, message.SerializeToString())
+            found = message.SerializeToString()
             if known is not None:
                 self._attributes[known] = found
         return found
@@ -356,16 +314,15 @@ class NodeWriter:
             self.arrays.append(array)
         return self._known[key]
 
-    def body(self, message: model_pb2.Graph, graph: Graph) -> None:
-        """Fills a subgraph."""
-        self.nodes(message, self._live.operations(graph))
-        for tensor in graph.inputs:
-            argument = message.input.add(name=tensor.op.name)
-            set_type(argument.type, tensor.dtype, tensor.shape)
-        message.output.extend(value_name(t) for t in self._as_read(self._live.outputs(graph)))
+    def body(self, graph: Graph) -> PlainGraph:
+        """A body as a subgraph."""
+        made = PlainGraph(map(self.plain_node, self._live.operations(graph)))
+        made.input = [(t.op.name, self.value_type(t.dtype, t.shape)) for t in graph.inputs]
+        made.output = [value_name(t) for t in self._as_read(self._live.outputs(graph))]
         captures = self._as_read(self._live.captures(graph))
-        message.capture.extend(sorted(map(value_name, dict.fromkeys(captures))))
-        message.target.extend(op.name for op in graph.targets)
+        made.capture = sorted(map(value_name, dict.fromkeys(captures)))
+        made.target = [op.name for op in graph.targets]
+        return made
 
 
 def _list_kind(operation: Operation, key: str) -> str:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from graphio.schema import dtypes, foreign, tensors, versions
+from graphio.schema import dtypes, foreign, nodes, tensors, versions, wire
 from graphio.schema.crc32c import crc32c
+from graphio.schema.draft import Draft
 from graphio.schema.filling import filling
 from graphio.schema.model_pb2 import Model, Tensor
 from graphio.schema.packed_weights import LARGEST, TILE_WIDTH, Packing, order
@@ -45,6 +46,7 @@ _OTHERS = (
     ),
 )
 _UNKNOWN = "not a model file: it does not begin as one"
+_GRAPH = wire.tag(Model, "graph")
 _FLOAT = 1  # the element type's number
 
 Array = np.ndarray[Any, Any]
@@ -73,6 +75,12 @@ def pack(
     return b"".join(_parts(model, arrays, packed or {}, filled))
 
 
+def pack_draft(draft: Draft) -> bytes:
+    """As pack with filled=False, of a draft, whose nodes do not become a message."""
+    graph = wire.sized(_GRAPH, nodes.encoded_graph(draft.graph))
+    return b"".join(_parts(draft.tables, draft.arrays, {}, filled=False, graph=graph))
+
+
 def write(
     path: str | os.PathLike[str],
     model: Model,
@@ -96,7 +104,11 @@ def write(
 
 
 def _parts(
-    model: Model, arrays: Sequence[Array], packed: Mapping[int, int], filled: bool
+    model: Model,
+    arrays: Sequence[Array],
+    packed: Mapping[int, int],
+    filled: bool,
+    graph: bytes = b"",
 ) -> Iterator[bytes | memoryview]:
     encoded = _encoded(arrays, packed)
     whole = Model()
@@ -116,7 +128,7 @@ def _parts(
         if i in packed:
             tensor.packed_tile_width, tensor.packed_tile_axis = TILE_WIDTH, packed[i] % array.ndim
         end = _round_up(end) + len(data)
-    graph = whole.SerializeToString(deterministic=True)
+    graph += whole.SerializeToString(deterministic=True)
     more = filling(whole, len(graph), HEADER + len(graph) + end) if filled else 0
     if more:
         whole.filling = bytes(more)

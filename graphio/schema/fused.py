@@ -6,7 +6,7 @@ linear operator first, then the program on its result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from graphio.schema import functions, operators, tensors
 from graphio.schema.model_pb2 import Graph, Model, Node, Type
+from graphio.schema.nodes import PlainGraph, decoded
 from graphio.support import errors
 
 __all__ = [
@@ -170,23 +171,18 @@ class Program:
         _check_all_read(steps, inputs, int(linear))
         return cls(tuple(steps), literals, name)
 
-    def write(self, node: Node) -> None:
-        """Adds the program's attributes to a node; its attributes are then sorted."""
-        node.attr.add(key="ops").value.strings.s.extend(s.op.encode() for s in self.steps)
-        operands = node.attr.add(key="operands").value.ints
-        operands.i.extend(o for s in self.steps for o in s.operands)
-        names = node.attr.add(key="nodes").value.strings
-        first = [self.linear] if node.op in LINEAR else []
-        names.s.extend(name.encode() for name in (*first, *(s.node for s in self.steps)))
+    def attributes(self, linear: bool = False) -> dict[str, Any]:
+        """The attributes of the node that the program is; linear: it follows a linear operator."""
+        found: dict[str, Any] = {
+            "ops": [s.op for s in self.steps],
+            "operands": [o for s in self.steps for o in s.operands],
+            "nodes": [*([self.linear] if linear else ()), *(s.node for s in self.steps)],
+        }
         if any(number for s in self.steps for number in s.numbers):
-            numbers = node.attr.add(key="numbers").value.floats
-            numbers.f.extend(number for s in self.steps for number in s.numbers)
+            found["numbers"] = [number for s in self.steps for number in s.numbers]
         if self.literals:
-            node.attr.add(key="literals").value.floats.f.extend(self.literals)
-        ordered = sorted(node.attr, key=lambda a: a.key)
-        copies = [type(a).FromString(a.SerializeToString()) for a in ordered]
-        del node.attr[:]
-        node.attr.extend(copies)
+            found["literals"] = list(self.literals)
+        return found
 
     def nodes(self, inputs: Sequence[str], name: str) -> Iterator[Node]:
         """The nodes that the steps stand for, constants of literals and bounds among them.
@@ -270,13 +266,28 @@ def _constant(name: str, number: float) -> Node:
 def parts(model: Model) -> dict[str, list[str]]:
     """The nodes of the user's that fused ones of the root graph are, by the fused one's name; where
     the first of them is a linear operator, the list starts with ""."""
-    found: dict[str, list[str]] = {}
-    for node in filter(_is_fused, model.graph.node):
-        names = next((list(a.value.strings.s) for a in node.attr if a.key == "nodes"), [])
-        if names:
-            first = [""] if node.op in LINEAR else []
-            found[node.name] = [*first, *map(_text, names)]
-    return found
+    return _parts(
+        (node.name, node.op, next((a.value.strings.s for a in node.attr if a.key == "nodes"), ()))
+        for node in filter(_is_fused, model.graph.node)
+    )
+
+
+def parts_of_draft(graph: PlainGraph) -> dict[str, list[str]]:
+    """As parts, of the nodes of a draft."""
+    return _parts(
+        (node.name, node.op, decoded(node.attr.get("nodes", b"")) or ())
+        for node in graph.nodes
+        if node.domain == "graphio" and (node.op == "FusedElementwise" or node.op in LINEAR)
+    )
+
+
+def _parts(fused: Iterable[tuple[str, str, Sequence[bytes]]]) -> dict[str, list[str]]:
+    """By name, from names, operators and lists of nodes."""
+    return {
+        name: [*([""] if op in LINEAR else ()), *map(_text, nodes)]
+        for name, op, nodes in fused
+        if nodes
+    }
 
 
 def unfused(model: Model) -> Model:
@@ -334,7 +345,7 @@ def _expanded(node: Node, types: dict[str, Type]) -> Iterator[Node]:
         inputs = [base, *inputs[first:]]
     made.extend(program.nodes(inputs, node.name))
     for inner in made:
-        if inner.op not in ("Constant", linear_of(node)):
+        if inner.op not in ("Constant", linear_of(node.op)):
             _set_shape(inner, types)
         types[inner.name] = inner.output_type[0]
         inner.device = node.device
@@ -347,9 +358,9 @@ def _expanded(node: Node, types: dict[str, Type]) -> Iterator[Node]:
     yield from made
 
 
-def linear_of(node: Node) -> str:
-    """The linear operator of a fused node, "" of another node."""
-    return LINEAR[node.op][1] if node.op in LINEAR else ""
+def linear_of(op: str) -> str:
+    """The linear operator of a fused operator, "" of another one."""
+    return LINEAR[op][1] if op in LINEAR else ""
 
 
 def _set_shape(node: Node, types: Mapping[str, Type]) -> None:

@@ -27,10 +27,10 @@ from graphio.model.rewrite import (
 )
 from graphio.model.rewrite.packed_weights import with_packed_weights
 from graphio.model.rewrite.work import Array, Shared, Work
-from graphio.schema import functions
+from graphio.schema.draft import Draft
 from graphio.schema.model_pb2 import Model
 
-__all__ = ["LEVELS", "PASSES", "Pass", "rewrite", "with_packed_weights"]
+__all__ = ["LEVELS", "PASSES", "Pass", "rewrite", "rewrite_draft", "with_packed_weights"]
 
 LEVELS = ("none", "exact", "approximate")
 
@@ -95,10 +95,16 @@ def rewrite(
         raise ValueError(f"level is {level!r}, expected one of {', '.join(LEVELS)}")
     if level == "none":
         return model, list(arrays)
-    result = Model()
-    result.CopyFrom(model)
-    shared = Shared(result, arrays)
-    works = [Work(graph, shared) for graph in functions.all_graphs(result.graph)]
+    draft = Draft.of(model, arrays)
+    if not rewrite_draft(draft, level, passes):
+        return model, list(arrays)
+    return draft.message(), draft.arrays
+
+
+def rewrite_draft(draft: Draft, level: str = "exact", passes: Sequence[Pass] = PASSES) -> bool:
+    """As rewrite, in place; returns whether a pass applied."""
+    shared = Shared(draft)
+    works = [Work(graph, shared) for graph in shared.graphs]
     counts: dict[str, int] = {}
     for each in passes:
         if each.exact or level == "approximate":
@@ -106,22 +112,12 @@ def rewrite(
             if count:
                 counts[each.name] = counts.get(each.name, 0) + count
     if not counts:
-        return model, list(arrays)
+        return False
     for work in works:
         work.finish()
-    _name_opsets(result)
+    draft.name_opsets()
     exact = {each.name: each.exact for each in passes}
     for name, count in counts.items():
-        result.rewrite.add(name=name, approximate=not exact[name], detail=f"{count} times")
-    return result, shared.packed()
-
-
-def _name_opsets(model: Model) -> None:
-    """Brings the list of newest versions up to date."""
-    newest: dict[str, int] = {}
-    for graph in functions.all_graphs(model.graph):
-        for node in graph.node:
-            newest[node.domain] = max(newest.get(node.domain, 1), node.version)
-    del model.opset[:]
-    for domain in sorted(newest):
-        model.opset.add(domain=domain, version=newest[domain])
+        draft.tables.rewrite.add(name=name, approximate=not exact[name], detail=f"{count} times")
+    shared.pack()
+    return True

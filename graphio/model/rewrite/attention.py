@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from graphio.model.rewrite.dimensions import Dimensions
 from graphio.model.rewrite.patterns import ANY_NUMBER, Match, replace, search
-from graphio.model.rewrite.work import Work, attributes, set_attributes
+from graphio.model.rewrite.work import Work, attributes, encoded
 from graphio.schema import operators
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode, encoded_value, tensor_type
 
 __all__ = ["apply"]
 
@@ -22,7 +22,7 @@ _PATTERNS = [
 
 def apply(work: Work) -> int:
     """Replaces the formula of attention by Attention; returns the number of matches."""
-    if not any(n.op == "Softmax" for n in work.nodes.values()):
+    if not work.has((("", "Softmax"),)):
         return 0
     count = 0
     for node in reversed(work.ordered()):
@@ -73,12 +73,9 @@ def _put(work: Work, found: Match) -> None:
     if "root" in found.numbers:
         scale = 1.0 / found.numbers["root"]
     keys = [values["q"], _keys(work, found), values["v"]]
-    made = Node(op="Attention", input=[*keys, *([values["mask"]] if "mask" in values else [])])
-    made.version = operators.version_for(
-        "Attention", dtypes=[work.dtype(last.name)], inputs=len(made.input)
-    )
-    set_attributes(made, {"scale": scale})
-    replace(work, found, made)
+    inputs = [*keys, *([values["mask"]] if "mask" in values else [])]
+    version = operators.version_for("Attention", dtypes=[work.dtype(last.name)], inputs=len(inputs))
+    replace(work, found, "Attention", version, inputs, encoded({"scale": scale}))
 
 
 def _keys(work: Work, found: Match) -> str:
@@ -88,14 +85,13 @@ def _keys(work: Work, found: Match) -> str:
     rows = [perm[0], perm[1], perm[3], perm[2]]
     if rows == sorted(rows):
         return found.values["k"]
-    made = Node()
-    made.CopyFrom(transposed)
-    made.name = work.shared.new_name(f"{transposed.name}/rows")
-    next(a for a in made.attr if a.key == "perm").value.ints.i[:] = rows
-    dims = made.output_type[0].tensor.shape.dim
-    if len(dims) == 4:
-        sizes = [type(d).FromString(d.SerializeToString()) for d in dims]
-        del dims[:]
-        dims.extend([sizes[0], sizes[1], sizes[3], sizes[2]])
+    kind = transposed.form.types[0]
+    sizes = kind.shape
+    if sizes is not None and len(sizes) == 4:
+        kind = tensor_type(kind.dtype, (sizes[0], sizes[1], sizes[3], sizes[2]))
+    name = work.shared.new_name(f"{transposed.name}/rows")
+    attr = {**transposed.attr, "perm": encoded_value(rows)}
+    form = transposed.form.giving([kind])
+    made = PlainNode(name, form, transposed.input, transposed.control_input, attr)
     work.add(made, transposed)
-    return made.name
+    return name

@@ -6,7 +6,7 @@ import numpy as np
 
 from graphio.model.rewrite.work import Array, Work, attributes
 from graphio.schema import operators
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import Form, PlainNode
 
 __all__ = ["fold", "spread"]
 
@@ -25,10 +25,9 @@ def spread(work: Work) -> int:
         mean, factor, bias = (v.reshape(-1, *[1] * (len(shape) - 2)) for v in found)
         centred = _step(work, "Sub", f"{node.name}/centred", node.input[0], mean, node)
         scaled = _step(work, "Mul", f"{node.name}/scaled", centred, factor, node)
-        last = _node("Add", node.name, scaled, work.constant_node(f"{node.name}/bias", bias, node))
-        _like(last, node)
-        last.tf_type = node.tf_type or node.op
-        work.put(last, node)
+        constant = work.constant_node(f"{node.name}/bias", bias, node)
+        form = node.form.like("Add", "", operators.version_for("Add", dtypes=[1]))
+        work.put(PlainNode(node.name, form, [scaled, constant], node.control_input), node)
         count += 1
     return count
 
@@ -54,28 +53,23 @@ def fold(work: Work) -> int:
             continue
         start = 0.0 if old is None else old.astype(np.float64)
         new = weights * factor.reshape(-1, *[1] * (weights.ndim - 1))
-        made = Node()
-        made.CopyFrom(conv)
-        made.name = node.name
-        made.input[:] = [
+        inputs = [
             conv.input[0],
             work.constant_node(f"{node.name}/weights", new.astype(np.float32), node),
             work.constant_node(
                 f"{node.name}/bias", ((start - mean) * factor + bias).astype(np.float32), node
             ),
         ]
-        made.version = operators.version_for("Conv", dtypes=[1], inputs=3)
-        _like(made, node)
-        made.tf_type = node.tf_type or node.op
+        form = node.form.like("Conv", "", operators.version_for("Conv", dtypes=[1], inputs=3))
         work.remove(conv)
-        work.put(made, node)
+        work.put(PlainNode(node.name, form, inputs, node.control_input, conv.attr), node)
         count += 1
     return count
 
 
-def _numbers(work: Work, node: Node) -> tuple[Array, Array, Array] | None:
+def _numbers(work: Work, node: PlainNode) -> tuple[Array, Array, Array] | None:
     """Mean, factor and bias of a batch normalisation that does not train, as cinfer has them."""
-    if node.domain or node.op != "BatchNormalization" or len(node.output_type) != 1:
+    if node.domain or node.op != "BatchNormalization" or len(node.form.types) != 1:
         return None
     attrs = attributes(node)
     if attrs.get("training_mode", 0) or work.dtype(node.name) != 1:
@@ -92,23 +86,11 @@ def _numbers(work: Work, node: Node) -> tuple[Array, Array, Array] | None:
     return mean, factor, bias
 
 
-def _step(work: Work, op: str, name: str, x: str, number: Array, beside: Node) -> str:
+def _step(work: Work, op: str, name: str, x: str, number: Array, beside: PlainNode) -> str:
     constant = work.constant_node(f"{name}/with", number, beside)
-    made = _node(op, work.shared.new_name(name), x, constant)
-    _like(made, beside)
-    del made.control_input[:]
+    like = beside.form
+    version = operators.version_for(op, dtypes=[1])
+    form = Form(op, "", version, like.types, like.device, source=like.source)
+    made = PlainNode(work.shared.new_name(name), form, [x, constant])
     work.add(made, beside)
     return made.name
-
-
-def _node(op: str, name: str, x: str, y: str) -> Node:
-    return Node(name=name, op=op, version=operators.version_for(op, dtypes=[1]), input=[x, y])
-
-
-def _like(made: Node, node: Node) -> None:
-    """Gives a node the device, source, control inputs and types of another one."""
-    made.device = node.device
-    made.source.CopyFrom(node.source)
-    made.control_input[:] = node.control_input
-    del made.output_type[:]
-    made.output_type.extend(node.output_type)

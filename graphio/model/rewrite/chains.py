@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphio.model.rewrite.program import Maker, literal, step_of
-from graphio.model.rewrite.work import Work
+from graphio.model.rewrite.work import Work, encoded
 from graphio.schema import fused
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode
 
 __all__ = ["apply", "grow"]
 
@@ -31,7 +31,7 @@ def apply(work: Work) -> int:
     return count
 
 
-def grow(work: Work, last: Node) -> tuple[list[Node], list[str]]:
+def grow(work: Work, last: PlainNode) -> tuple[list[PlainNode], list[str]]:
     """The group that ends in a node, in order, and the values that it reads from outside."""
     group = [last]
     refused: set[str] = set()
@@ -57,9 +57,9 @@ def grow(work: Work, last: Node) -> tuple[list[Node], list[str]]:
             refused.add(found.name)
 
 
-def _may_join(work: Work, node: Node, group: set[str], last: Node) -> bool:
+def _may_join(work: Work, node: PlainNode, group: set[str], last: PlainNode) -> bool:
     return (
-        node.device == last.device
+        node.form.device == last.form.device
         and work.is_free(node)
         and step_of(work, node) is not None
         and work.readers[node.name].keys() <= group
@@ -73,7 +73,7 @@ def _same_shape(work: Work, one: str, other: str) -> bool:
     return left is not None and left == right
 
 
-def _inputs(work: Work, group: Sequence[Node]) -> list[str]:
+def _inputs(work: Work, group: Sequence[PlainNode]) -> list[str]:
     """Values that a group reads from outside, but for numbers that are literals."""
     inside = {n.name for n in group}
     found: dict[str, None] = {}
@@ -84,7 +84,7 @@ def _inputs(work: Work, group: Sequence[Node]) -> list[str]:
     return [v for v in found if literal(work, v) is None]
 
 
-def _fits(work: Work, group: Sequence[Node]) -> bool:
+def _fits(work: Work, group: Sequence[PlainNode]) -> bool:
     """Whether a program can hold the group."""
     if len(group) > fused.MOST_STEPS or len(_inputs(work, group)) > fused.MOST_INPUTS:
         return False
@@ -97,17 +97,14 @@ def _fits(work: Work, group: Sequence[Node]) -> bool:
     return True
 
 
-def _fuse(work: Work, group: Sequence[Node], inputs: Sequence[str]) -> None:
+def _fuse(work: Work, group: Sequence[PlainNode], inputs: Sequence[str]) -> None:
     last = group[-1]
-    made = Node(name=last.name, op="FusedElementwise", domain="graphio", version=1, input=inputs)
-    made.device, made.tf_type = last.device, last.tf_type or last.op
-    made.source.CopyFrom(last.source)
-    made.control_input.extend(last.control_input)
-    made.output_type.extend(last.output_type)
     maker = Maker(work, inputs)
     for node in group:
         maker.add(node)
-    maker.program().write(made)
+    form = last.form.like("FusedElementwise", "graphio", 1)
+    attr = encoded(maker.program().attributes())
+    made = PlainNode(last.name, form, inputs, last.control_input, attr)
     for node in group[:-1]:
         work.remove(node)
     work.put(made, last)

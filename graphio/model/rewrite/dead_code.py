@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.model.rewrite.work import Work, values_of
+from graphio.model.rewrite.work import Work
 
 __all__ = ["apply"]
 
@@ -13,10 +13,10 @@ def apply(work: Work) -> int:
     for node in reversed(work.ordered()):
         if node.name in work.shared.pinned_nodes:
             continue
-        values = values_of(node)
+        values = node.values()
         if any(work.readers.get(value) for value in values):
             continue
-        if work.shared.pinned.intersection(values):
+        if not work.shared.pinned.isdisjoint(values):
             continue
         if work.is_pure(node):
             work.remove(node)

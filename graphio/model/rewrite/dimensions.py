@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio.model.rewrite.work import Work, attributes, values_of
+from graphio.model.rewrite.work import Work, attributes
 from graphio.schema import fused
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode
 
 __all__ = ["Dimensions"]
 
@@ -60,7 +60,7 @@ class Dimensions:
         self._known: dict[str, Dims | None] = {}
         self._sizes: dict[str, Dims] = {}  # that vectors hold, which become shapes
         for node in work.ordered():
-            for k, value in enumerate(values_of(node)):
+            for k, value in enumerate(node.values()):
                 self._known[value] = self._find(node, k, value)
             sizes = None if node.domain else self._sizes_of(node)
             if sizes is not None:
@@ -79,13 +79,13 @@ class Dimensions:
             return None
         return tuple(d if d.__class__ is not str or d in self._symbols else None for d in shape)
 
-    def _find(self, node: Node, output: int, value: str) -> Dims | None:
+    def _find(self, node: PlainNode, output: int, value: str) -> Dims | None:
         shape = self._shape(value)
         if shape is None or None not in shape or value in self._work.shared.fed:
             return _own(shape, value, None)
         return _own(shape, value, self._rule(node, output))
 
-    def _rule(self, node: Node, output: int) -> Dims | None:
+    def _rule(self, node: PlainNode, output: int) -> Dims | None:
         """The dimensions of an output by the rule of its operator; None where it has no rule."""
         inputs = [self.of(v) if v else None for v in node.input]
         if node.op == "SparseSoftmaxCrossEntropy" or node.op == "SoftmaxCrossEntropy":
@@ -116,7 +116,7 @@ class Dimensions:
         few = array.dtype.kind in "iu" and array.ndim < 2 and array.size <= _MOST_AXES
         return tuple(int(n) for n in array.reshape(-1)) if few else None
 
-    def _sizes_of(self, node: Node) -> Dims | None:
+    def _sizes_of(self, node: PlainNode) -> Dims | None:
         """The sizes that a node's result holds."""
         if node.op == "Shape":
             attrs = attributes(node)
@@ -133,7 +133,7 @@ class Dimensions:
         numbers = [self._work.constant(v) if v else None for v in node.input[1:]]
         return _taken(node.op, parts[0], numbers)
 
-    def _reshaped(self, node: Node, x: Dims) -> Dims | None:
+    def _reshaped(self, node: PlainNode, x: Dims) -> Dims | None:
         target = self._held(node.input[1])
         if target is None:
             return None
@@ -152,19 +152,19 @@ class Dimensions:
             made[hole] = _divided(whole, symbols, [*made[:hole], *made[hole + 1 :]])
         return tuple(None if size == -1 else size for size in made)
 
-    def _transposed(self, node: Node, x: Dims) -> Dims | None:
+    def _transposed(self, node: PlainNode, x: Dims) -> Dims | None:
         perm = attributes(node).get("perm", range(len(x))[::-1])
         return tuple(x[axis] for axis in perm) if sorted(perm) == [*range(len(x))] else None
 
-    def _split(self, node: Node, x: Dims) -> Dims | None:
+    def _split(self, node: PlainNode, x: Dims) -> Dims | None:
         axis = attributes(node).get("axis", 0) % max(len(x), 1)
         return (*x[:axis], None, *x[axis + 1 :])
 
-    def _gathered(self, node: Node, x: Dims) -> Dims | None:
+    def _gathered(self, node: PlainNode, x: Dims) -> Dims | None:
         positions, axis = self.of(node.input[1]), attributes(node).get("axis", 0) % max(len(x), 1)
         return None if positions is None else (*x[:axis], *positions, *x[axis + 1 :])
 
-    def _squeezed(self, node: Node, x: Dims) -> Dims | None:
+    def _squeezed(self, node: PlainNode, x: Dims) -> Dims | None:
         axes = self._work.constant(node.input[1]) if len(node.input) > 1 else None
         if axes is None:
             return None
@@ -176,7 +176,7 @@ class Dimensions:
         whole = maker is not None and not maker.domain and maker.op == "Shape" and not maker.attr
         return self.of(maker.input[0]) if whole and maker is not None else None
 
-    def _with_ones(self, node: Node, dims: list[Any]) -> Dims | None:
+    def _with_ones(self, node: PlainNode, dims: list[Any]) -> Dims | None:
         axes = self._work.constant(node.input[1]) if len(node.input) > 1 else None
         if axes is None:
             return None
@@ -185,7 +185,7 @@ class Dimensions:
             dims.insert(axis, 1)
         return tuple(dims)
 
-    def _window(self, node: Node, x: Dims) -> Dims:
+    def _window(self, node: PlainNode, x: Dims) -> Dims:
         """The batch stays, and where windows overlap everywhere the image, too."""
         attrs = attributes(node)
         strides = attrs.get("strides")
@@ -273,7 +273,7 @@ def _broadcast(inputs: Sequence[Dims | None]) -> Dims | None:
     return tuple(made)
 
 
-def _matmul(node: Node, a: Dims | None, b: Dims | None) -> Dims | None:
+def _matmul(node: PlainNode, a: Dims | None, b: Dims | None) -> Dims | None:
     """Rows of the first operand, columns of the second."""
     if a is None or b is None or len(b) != 2 or len(a) < 2:
         return None

@@ -3,18 +3,23 @@ where it was not built, by numpy, for operators that do not round."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graphio.model.rewrite.work import Array, Work, tensor_type
-from graphio.schema import container, operators, tensors
-from graphio.schema.model_pb2 import Model, Node
+from graphio.engine.interface import Model as Loaded
+from graphio.model.rewrite.work import Array, Work, attributes, type_of_array
+from graphio.schema import container, operators
+from graphio.schema.draft import Draft
+from graphio.schema.model_pb2 import Model
+from graphio.schema.nodes import Form, PlainGraph, PlainNode, stored_value
 
 __all__ = ["apply"]
 
 _SMALL = 1 << 16  # bytes: a result may be so large though its inputs are smaller
-_INLINE_BELOW = 1024
+#: of an open: these bytes were made here
+_LIMITS = {"max_load": (1 << 32) - 1}
 #: Moving, counting and integers: every engine gives these bits.
 _WITHOUT_ROUNDING = frozenset(
     ("Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Range")
@@ -51,7 +56,7 @@ def _known_shapes(work: Work) -> int:
         if node.op == "Size":
             value = np.array(int(np.prod(shape, dtype=np.int64)), np.int64)
         else:
-            ends = {a.key: a.value.i for a in node.attr}
+            ends = attributes(node)
             part = slice(ends.get("start", 0), ends.get("end"))
             value = np.array(shape[part], np.int64)
         _replace(work, node, value)
@@ -59,18 +64,18 @@ def _known_shapes(work: Work) -> int:
     return count
 
 
-def _may_replace(work: Work, node: Node) -> bool:
+def _may_replace(work: Work, node: PlainNode) -> bool:
     return (
         not node.control_input
-        and len(node.output_type) == 1
+        and len(node.form.types) == 1
         and node.name not in work.shared.fed
         and node.name not in work.shared.pinned_nodes
     )
 
 
-def _found(work: Work) -> list[Node]:
+def _found(work: Work) -> list[PlainNode]:
     """The nodes that depend on constants alone, in order."""
-    found: dict[str, Node] = {}
+    found: dict[str, PlainNode] = {}
     for node in work.ordered():
         if not work.is_pure(node) or not _may_replace(work, node):
             continue
@@ -83,7 +88,7 @@ def _found(work: Work) -> list[Node]:
     return list(found.values())
 
 
-def _is_worth(work: Work, node: Node) -> bool:
+def _is_worth(work: Work, node: PlainNode) -> bool:
     """Whether the constant takes no more bytes than its inputs, or few."""
     shape = work.shape(node.name)
     if shape is None or not all(isinstance(size, int) for size in shape):
@@ -93,25 +98,27 @@ def _is_worth(work: Work, node: Node) -> bool:
     return count <= max(_SMALL, *(0 if a is None else 2 * a.nbytes for a in before))
 
 
-def _is_read_outside(work: Work, node: Node, found: set[str]) -> bool:
+def _is_read_outside(work: Work, node: PlainNode, found: set[str]) -> bool:
     readers = work.readers.get(node.name, {})
     return node.name in work.shared.pinned or any(reader not in found for reader in readers)
 
 
-def _computed(work: Work, nodes: Sequence[Node], needed: Sequence[Node]) -> list[Array | None]:
+def _computed(
+    work: Work, nodes: Sequence[PlainNode], needed: Sequence[PlainNode]
+) -> list[Array | None]:
     """The values of some of the nodes; None where this machine may not compute them."""
     try:
         from graphio import cinfer
     except ImportError:
         return _without_rounding(work, nodes, needed)
     try:
-        return list(_run(work, nodes, needed, cinfer))
+        return list(_run(work, nodes, needed, functools.partial(cinfer.load, limits=_LIMITS)))
     except Exception:  # a node that fails here reports its error in the run
         return [None] * len(needed)
 
 
 def _without_rounding(
-    work: Work, nodes: Sequence[Node], needed: Sequence[Node]
+    work: Work, nodes: Sequence[PlainNode], needed: Sequence[PlainNode]
 ) -> list[Array | None]:
     from graphio import runtime  # loads all kernels
 
@@ -123,21 +130,25 @@ def _without_rounding(
         return [None] * len(needed)
     try:
         values = dict(
-            zip([n.name for n in requested], _run(work, chosen, requested, runtime), strict=True)
+            zip(
+                [n.name for n in requested],
+                _run(work, chosen, requested, runtime.load),
+                strict=True,
+            )
         )
     except Exception:
         return [None] * len(needed)
     return [values.get(n.name) for n in needed]
 
 
-def _is_exact(work: Work, node: Node) -> bool:
+def _is_exact(work: Work, node: PlainNode) -> bool:
     if node.domain:
         return False
     whole = all(work.dtype(v) in _INTEGERS for v in (*node.input, node.name) if v)
     return node.op in _WITHOUT_ROUNDING or (whole and node.op in _ON_INTEGERS)
 
 
-def _rests_on(work: Work, node: Node, exact: set[str]) -> bool:
+def _rests_on(work: Work, node: PlainNode, exact: set[str]) -> bool:
     """Whether a node and all that it needs are exact."""
     pending = [node.name]
     while pending:
@@ -151,10 +162,14 @@ def _rests_on(work: Work, node: Node, exact: set[str]) -> bool:
     return True
 
 
-def _run(work: Work, nodes: Sequence[Node], needed: Sequence[Node], engine: object) -> list[Array]:
+def _run(
+    work: Work,
+    nodes: Sequence[PlainNode],
+    needed: Sequence[PlainNode],
+    load: Callable[[bytes], Loaded],
+) -> list[Array]:
     """The values by an engine, from a model of these nodes alone."""
-    model = Model()
-    arrays: list[Array] = []
+    draft = Draft(Model(), PlainGraph(), [])
     inside = {node.name for node in nodes}
     constants: dict[str, None] = {}
     for node in nodes:
@@ -162,32 +177,25 @@ def _run(work: Work, nodes: Sequence[Node], needed: Sequence[Node], engine: obje
     for value in constants:
         array = work.constant(value)
         assert array is not None
-        made = model.graph.node.add(name=value, op="Constant")
-        made.version = operators.version_for("Constant")
-        made.output_type.append(tensor_type(array))
-        made.attr.add(key="value").value.tensor = len(arrays)
-        arrays.append(array)
-    for node in nodes:
-        model.graph.node.add().CopyFrom(node)
-    signature = model.signature.add()
+        attr = {"value": stored_value(len(draft.arrays))}
+        draft.graph.nodes.append(PlainNode(value, _constant_form(array), attr=attr))
+        draft.arrays.append(array)
+    draft.graph.nodes += nodes
+    signature = draft.tables.signature.add()
     for k, node in enumerate(needed):
-        signature.output.add(key=str(k), value=node.name, type=node.output_type[0])
-    for domain in sorted({n.domain for n in model.graph.node}):
-        version = max(n.version for n in model.graph.node if n.domain == domain)
-        model.opset.add(domain=domain, version=version)
-    loaded = engine.load(container.pack(model, arrays))  # type: ignore[attr-defined]
+        kind = node.form.types[0].message()
+        signature.output.add(key=str(k), value=node.name, type=kind)
+    draft.name_opsets()
+    loaded = load(container.pack_draft(draft))
     return [np.array(value) for value in loaded.signature().run([])]
 
 
-def _replace(work: Work, node: Node, array: Array) -> None:
+def _constant_form(array: Array) -> Form:
+    return Form("Constant", "", operators.version_for("Constant"), [type_of_array(array)])
+
+
+def _replace(work: Work, node: PlainNode, array: Array) -> None:
     """Replaces a node by a constant of the same name."""
-    made = Node(name=node.name, op="Constant", version=operators.version_for("Constant"))
-    made.device, made.tf_type = node.device, node.tf_type or node.op
-    made.source.CopyFrom(node.source)
-    made.output_type.append(tensor_type(array))
-    held = made.attr.add(key="value").value
-    if array.nbytes < _INLINE_BELOW:
-        held.t.CopyFrom(tensors.from_array(array))
-    else:
-        held.tensor = work.shared.stored(array)
-    work.put(made, node)
+    version = operators.version_for("Constant")
+    form = node.form.like("Constant", "", version, [type_of_array(array)])
+    work.put(PlainNode(node.name, form, attr=work.held(array)), node)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from graphio.model.rewrite.dimensions import Dimensions
 from graphio.model.rewrite.program import Maker, literal, step_of
-from graphio.model.rewrite.work import Work, attributes
+from graphio.model.rewrite.work import Work, attributes, encoded
 from graphio.schema import fused
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode
 
 __all__ = ["apply"]
 
@@ -21,7 +21,7 @@ _FUSED = {(domain, op): (name, first) for name, (domain, op, first) in fused.LIN
 def apply(work: Work) -> int:
     """Joins linear operators with the elementwise ones after them; returns the nodes removed."""
     count = 0
-    if not any((node.domain, node.op) in _FUSED for node in work.nodes.values()):
+    if not work.has(_FUSED):
         return 0
     dims = Dimensions(work)
     for node in reversed(work.ordered()):
@@ -30,7 +30,7 @@ def apply(work: Work) -> int:
     return count
 
 
-def _join(work: Work, dims: Dimensions, node: Node) -> int:
+def _join(work: Work, dims: Dimensions, node: PlainNode) -> int:
     """Joins one elementwise node, or a fused one, with the last linear operator that it reads."""
     program = _program(work, node)
     if program is None:
@@ -39,7 +39,7 @@ def _join(work: Work, dims: Dimensions, node: Node) -> int:
     matmuls = [
         p for value in inputs if (p := work.of(value)) is not None and _fits(work, dims, p, node)
     ]
-    for matmul in sorted(matmuls, key=lambda p: -work.position[p.name]):
+    for matmul in sorted(matmuls, key=lambda p: work.position[p.name], reverse=True):
         extras = [value for value in inputs if value != matmul.name]
         if all(_broadcasts(dims, value, matmul.name) for value in extras):
             _fuse(work, matmul, node, extras, _reordered(whole, inputs, [matmul.name, *extras]))
@@ -47,7 +47,7 @@ def _join(work: Work, dims: Dimensions, node: Node) -> int:
     return 0
 
 
-def _program(work: Work, node: Node) -> tuple[list[str], fused.Program] | None:
+def _program(work: Work, node: PlainNode) -> tuple[list[str], fused.Program] | None:
     """The program that a node is, and its inputs."""
     if (node.domain, node.op) == ("graphio", "FusedElementwise"):
         return list(node.input), fused.Program.read(attributes(node), len(node.input))
@@ -60,12 +60,12 @@ def _program(work: Work, node: Node) -> tuple[list[str], fused.Program] | None:
     return inputs, maker.program()
 
 
-def _fits(work: Work, dims: Dimensions, matmul: Node, node: Node) -> bool:
+def _fits(work: Work, dims: Dimensions, matmul: PlainNode, node: PlainNode) -> bool:
     """Whether a node is a linear operator that only the elementwise node reads."""
     return (
         (matmul.domain, matmul.op) in _FUSED
-        and matmul.device == node.device
-        and matmul.output_type[0].tensor.dtype == fused.FLOAT
+        and matmul.form.device == node.form.device
+        and matmul.form.types[0].dtype == fused.FLOAT
         and work.is_free(matmul)
         and work.readers[matmul.name].keys() == {node.name}
         and dims.of(matmul.name) == dims.of(node.name) is not None
@@ -93,18 +93,14 @@ def _reordered(program: fused.Program, old: Sequence[str], new: Sequence[str]) -
 
 
 def _fuse(
-    work: Work, matmul: Node, node: Node, extras: Sequence[str], program: fused.Program
+    work: Work, matmul: PlainNode, node: PlainNode, extras: Sequence[str], program: fused.Program
 ) -> None:
     name, first = _FUSED[matmul.domain, matmul.op]
     own = list(matmul.input) + [""] * (first - len(matmul.input))
     if not extras:
         own = list(matmul.input)
-    made = Node(name=node.name, op=name, domain="graphio", version=1, input=[*own, *extras])
-    made.device, made.tf_type = node.device, node.tf_type or node.op
-    made.source.CopyFrom(node.source)
-    made.control_input.extend(node.control_input)
-    made.output_type.extend(node.output_type)
-    made.attr.extend(matmul.attr)
-    program.write(made)
+    form = node.form.like(name, "graphio", 1)
+    attr = {**matmul.attr, **encoded(program.attributes(linear=True))}
+    made = PlainNode(node.name, form, [*own, *extras], node.control_input, attr)
     work.remove(matmul)
     work.put(made, node)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.model.rewrite.patterns import replace, search
-from graphio.model.rewrite.work import Work, set_attributes
+from graphio.model.rewrite.work import Work, encoded
 from graphio.schema import operators
-from graphio.schema.model_pb2 import Node
 
 __all__ = ["apply"]
 
@@ -39,7 +38,7 @@ _PATTERNS = {
 
 def apply(work: Work) -> int:
     """Replaces the formula of Gelu by Gelu; returns the number of matches."""
-    if not any(n.op in ("Erf", "Tanh") for n in work.nodes.values()):
+    if not work.has((("", "Erf"), ("", "Tanh"))):
         return 0
     count = 0
     for node in reversed(work.ordered()):
@@ -48,10 +47,9 @@ def apply(work: Work) -> int:
         for approximate, patterns in _PATTERNS.items():
             found = search(work, node, patterns)
             if found is not None:
-                made = Node(op="Gelu", input=[found.values["x"]])
-                made.version = operators.version_for("Gelu", dtypes=[work.dtype(node.name)])
-                set_attributes(made, {"approximate": approximate})
-                replace(work, found, made)
+                version = operators.version_for("Gelu", dtypes=[work.dtype(node.name)])
+                attr = encoded({"approximate": approximate})
+                replace(work, found, "Gelu", version, [found.values["x"]], attr)
                 count += 1
                 break
     return count

@@ -4,8 +4,8 @@ complex numbers that were made of their parts."""
 
 from __future__ import annotations
 
-from graphio.model.rewrite.work import Work, attributes, values_of
-from graphio.schema.model_pb2 import Node
+from graphio.model.rewrite.work import Work, attributes
+from graphio.schema.nodes import PlainNode
 
 __all__ = ["apply"]
 
@@ -32,16 +32,16 @@ def apply(work: Work) -> int:
     return count
 
 
-def _source(work: Work, node: Node) -> str | None:
+def _source(work: Work, node: PlainNode) -> str | None:
     """The value that a node hands on, None: it makes another one."""
     if node.domain == "graphio" and node.op in _PARTS:
         maker = work.of(node.input[0])
-        made = maker is not None and work.operator[maker.name] == ("graphio", "Complex")
+        made = maker is not None and (maker.domain, maker.op) == ("graphio", "Complex")
         return maker.input[_PARTS[node.op]] if made and maker is not None else None
     return node.input[0] if _hands_on(work, node) else None
 
 
-def _hands_on(work: Work, node: Node) -> bool:
+def _hands_on(work: Work, node: PlainNode) -> bool:
     if not node.input or not node.input[0]:
         return False
     if node.domain:
@@ -53,7 +53,7 @@ def _hands_on(work: Work, node: Node) -> bool:
     shape = work.shape(node.input[0])
     if node.op == "Transpose":
         perm = attributes(node).get("perm")
-        return perm is not None and perm == sorted(perm)
+        return perm is not None and perm == tuple(sorted(perm))
     if node.op == "Cast":
         return attributes(node).get("to") == work.dtype(node.input[0]) != 0
     if node.op in ("Reshape", "Expand", "Squeeze", "Unsqueeze"):
@@ -62,9 +62,9 @@ def _hands_on(work: Work, node: Node) -> bool:
     return False
 
 
-def _drops_nothing(work: Work, node: Node) -> bool:
+def _drops_nothing(work: Work, node: PlainNode) -> bool:
     """Dropout outside of training, whose mask has no reader."""
-    if any(work.readers.get(value) for value in values_of(node)[1:]):
+    if any(work.readers.get(value) for value in node.values()[1:]):
         return False
     if len(node.input) < 3 or not node.input[2]:
         return True

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from graphio.model.rewrite.patterns import ANY_NUMBER, Match, replace, search
-from graphio.model.rewrite.work import Work, attributes, set_attributes
+from graphio.model.rewrite.work import Work, attributes, encoded
 from graphio.schema import operators
-from graphio.schema.model_pb2 import Node
 
 __all__ = ["apply"]
 
@@ -28,7 +27,7 @@ _PATTERNS = [
 
 def apply(work: Work) -> int:
     """Replaces its formula by LayerNormalization; returns the number of matches."""
-    if not any(n.op == "ReduceMean" for n in work.nodes.values()):
+    if not work.has((("", "ReduceMean"),)):
         return 0
     count = 0
     for node in reversed(work.ordered()):
@@ -38,12 +37,11 @@ def apply(work: Work) -> int:
         if found is None or not _fits(work, found):
             continue
         inputs = [found.values[name] for name in ("x", "scale", "bias")]
-        made = Node(op="LayerNormalization", input=inputs)
-        made.version = operators.version_for(
+        version = operators.version_for(
             "LayerNormalization", dtypes=[work.dtype(node.name)], inputs=3
         )
-        set_attributes(made, {"axis": -1, "epsilon": found.numbers["epsilon"], "stash_type": 1})
-        replace(work, found, made)
+        attr = encoded({"axis": -1, "epsilon": found.numbers["epsilon"], "stash_type": 1})
+        replace(work, found, "LayerNormalization", version, inputs, attr)
         count += 1
     return count
 
@@ -60,7 +58,7 @@ def _fits(work: Work, found: Match) -> bool:
             axes = attrs.get("axes")
             if len(node.input) > 1:
                 given = work.constant(node.input[1])
-                axes = None if given is None else given.reshape(-1).tolist()
-            if axes not in ([-1], [rank - 1]) or attrs.get("keepdims", 1) != 1:
+                axes = None if given is None else tuple(given.reshape(-1).tolist())
+            if axes not in ((-1,), (rank - 1,)) or attrs.get("keepdims", 1) != 1:
                 return False
     return all(work.shape(found.values[name]) == (shape[-1],) for name in ("scale", "bias"))

@@ -10,7 +10,9 @@ import numpy as np
 
 from graphio.model.rewrite.work import Array, Shared, Work, attributes, uses
 from graphio.schema import fused
-from graphio.schema.model_pb2 import Model, Node
+from graphio.schema.draft import Draft
+from graphio.schema.model_pb2 import Model
+from graphio.schema.nodes import PlainNode
 from graphio.schema.packed_weights import TILE_WIDTH
 
 __all__ = ["with_packed_weights"]
@@ -38,10 +40,11 @@ def with_packed_weights(model: Model, arrays: Sequence[Array]) -> dict[int, int]
     large = {i for i, array in enumerate(arrays) if _is_large(array)}
     if not large:
         return {}
-    counts = uses(model)
-    work = Work(model.graph, Shared(model, arrays))
+    draft = Draft.of(model, arrays)
+    counts = uses(draft)
+    work = Work(draft.graph, Shared(draft))
     found = {}
-    for node in model.graph.node:
+    for node in draft.graph.nodes:
         i = work.index_of(node.name)
         if i in large and counts[i] == 1 and node.name not in work.shared.pinned:
             axis = _common_axis(work, node.name, arrays[i].shape)
@@ -61,16 +64,16 @@ def _common_axis(work: Work, value: str, shape: Sequence[int]) -> int | None:
     return axes.pop() if len(axes) == 1 else None
 
 
-def _axis(work: Work, node: Node, value: str, shape: Sequence[int]) -> int | None:
+def _axis(work: Work, node: PlainNode, value: str, shape: Sequence[int]) -> int | None:
     """The axis along which a node takes packed tiles of its weights, None if it takes none."""
     ours = node.domain == "graphio"
-    op = (fused.linear_of(node) or node.op) if ours else "" if node.domain else node.op
+    op = (fused.linear_of(node.op) or node.op) if ours else "" if node.domain else node.op
     if op not in _AXES or [i for i, read in enumerate(node.input) if read == value] != [1]:
         return None
     return _AXES[op](work, node, shape)
 
 
-def _of_conv(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+def _of_conv(work: Work, node: PlainNode, shape: Sequence[int]) -> int | None:
     """Of (outputs, channels, ...): with two axes of windows at most outputs are lanes."""
     if not 2 < len(shape) < 5 or attributes(node).get("group", 1) != 1:
         return None
@@ -80,13 +83,13 @@ def _of_conv(work: Work, node: Node, shape: Sequence[int]) -> int | None:
     return None if shallow and (shape[-1] == 3 or _is_long(work, node, shape)) else 0
 
 
-def _of_conv2d(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+def _of_conv2d(work: Work, node: PlainNode, shape: Sequence[int]) -> int | None:
     """Of (rows, columns, channels, outputs), channels last: outputs are always lanes."""
     whole = len(shape) == 4 and attributes(node).get("group", 1) == 1
     return 3 if whole and shape[-1] % TILE_WIDTH in _CONV_TAILS else None
 
 
-def _is_long(work: Work, node: Node, shape: Sequence[int]) -> bool:
+def _is_long(work: Work, node: PlainNode, shape: Sequence[int]) -> bool:
     """Whether the windows are the pixels as they are, and many."""
     attrs = attributes(node)
     moved = {*shape[2:], *attrs.get("strides", ())} != {1} or any(attrs.get("pads", ()))
@@ -95,11 +98,11 @@ def _is_long(work: Work, node: Node, shape: Sequence[int]) -> bool:
     return not moved and known and len(pixels) > 0 and prod(pixels) >= _LONG
 
 
-def _of_gemm(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+def _of_gemm(work: Work, node: PlainNode, shape: Sequence[int]) -> int | None:
     return _of_operand(shape, 0 if attributes(node).get("transB", 0) else 1)
 
 
-def _of_matmul(work: Work, node: Node, shape: Sequence[int]) -> int | None:
+def _of_matmul(work: Work, node: PlainNode, shape: Sequence[int]) -> int | None:
     return _of_operand(shape, 1)
 
 
@@ -113,7 +116,7 @@ def _of_operand(shape: Sequence[int], axis: int) -> int | None:
     return None if dots or columns % TILE_WIDTH not in _MATMUL_TAILS else axis
 
 
-_AXES: Mapping[str, Callable[[Work, Node, Sequence[int]], int | None]] = {
+_AXES: Mapping[str, Callable[[Work, PlainNode, Sequence[int]], int | None]] = {
     "Conv": _of_conv,
     "Conv2D": _of_conv2d,
     "Gemm": _of_gemm,

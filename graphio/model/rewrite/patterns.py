@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from graphio.model.rewrite.work import Work
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode
 
 __all__ = ["ANY_NUMBER", "Match", "replace", "search"]
 
@@ -39,14 +39,14 @@ class Match:
 
     values: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
-    nodes: Sequence[Node] = ()
+    nodes: Sequence[PlainNode] = ()
 
-    def node(self, op: str) -> Node:
+    def node(self, op: str) -> PlainNode:
         """The first node of an operator, from the last one on."""
         return next(node for node in self.nodes if node.op == op)
 
 
-def search(work: Work, node: Node, patterns: Sequence[Any]) -> Match | None:
+def search(work: Work, node: PlainNode, patterns: Sequence[Any]) -> Match | None:
     """The first match that ends in a node, of a pattern whose inner values have no other reader."""
     for pattern in patterns:
         for found in _at(work, node.name, pattern, Match()):
@@ -102,13 +102,18 @@ def _is_closed(work: Work, match: Match) -> bool:
     )
 
 
-def replace(work: Work, match: Match, made: Node) -> None:
+def replace(
+    work: Work,
+    match: Match,
+    op: str,
+    version: int,
+    inputs: Sequence[str],
+    attr: Mapping[str, bytes],
+) -> None:
     """Replaces a match by a node, which takes the last one's name, position and type."""
     last = match.nodes[0]
-    made.name, made.device, made.tf_type = last.name, last.device, last.tf_type or last.op
-    made.source.CopyFrom(last.source)
-    made.control_input[:] = last.control_input
-    made.output_type.extend(last.output_type[:1])
+    form = last.form.like(op, "", version, last.form.types[:1])
+    made = PlainNode(last.name, form, inputs, last.control_input, attr)
     for node in {n.name: n for n in match.nodes[1:]}.values():
         work.remove(node)
     work.put(made, last)

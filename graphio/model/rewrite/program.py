@@ -9,7 +9,7 @@ import numpy as np
 
 from graphio.model.rewrite.work import Work, attributes
 from graphio.schema import fused
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode
 
 __all__ = ["Maker", "StepOf", "literal", "step_of"]
 
@@ -23,7 +23,7 @@ class StepOf(NamedTuple):
     numbers: tuple[float, float]
 
 
-def step_of(work: Work, node: Node) -> StepOf | None:
+def step_of(work: Work, node: PlainNode) -> StepOf | None:
     """The step that a node can be; None: it is not an elementwise operator on float32."""
     if node.name not in work.notes:
         work.notes[node.name] = _step_of(work, node)
@@ -31,11 +31,11 @@ def step_of(work: Work, node: Node) -> StepOf | None:
     return found
 
 
-def _step_of(work: Work, node: Node) -> StepOf | None:
+def _step_of(work: Work, node: PlainNode) -> StepOf | None:
     names = fused.BY_NODE.get((node.domain, node.op))
-    if names is None or len(node.output_type) != 1:
+    if names is None or len(node.form.types) != 1:
         return None
-    if node.output_type[0].tensor.dtype != fused.FLOAT:
+    if node.form.types[0].dtype != fused.FLOAT:
         return None
     if node.op == "Clip":
         return _clip(work, node)
@@ -52,7 +52,7 @@ def _step_of(work: Work, node: Node) -> StepOf | None:
     return StepOf(name, tuple(node.input), _pair(numbers))
 
 
-def _clip(work: Work, node: Node) -> StepOf | None:
+def _clip(work: Work, node: PlainNode) -> StepOf | None:
     """Clip with bounds that are known."""
     bounds = [-np.inf, np.inf]
     if work.dtype(node.input[0]) != fused.FLOAT:
@@ -92,7 +92,7 @@ class Maker:
         self._literals: dict[bytes, int] = {}
         self._steps: list[fused.Step] = []
 
-    def add(self, node: Node) -> None:
+    def add(self, node: PlainNode) -> None:
         """Adds a node as the next step."""
         step = step_of(self.work, node)
         assert step is not None

@@ -3,9 +3,9 @@ MatMul. Gradients of layers have these. The order of the sums does not depend on
 
 from __future__ import annotations
 
-from graphio.model.rewrite.work import Work, attributes, set_attributes
+from graphio.model.rewrite.work import Work, attributes, encoded
 from graphio.schema import operators
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode
 
 __all__ = ["apply"]
 
@@ -25,7 +25,7 @@ def apply(work: Work) -> int:
     return count
 
 
-def _turn(work: Work, value: str) -> Node | None:
+def _turn(work: Work, value: str) -> PlainNode | None:
     """The node that transposes a matrix into the value."""
     node = work.of(value)
     if (
@@ -35,20 +35,16 @@ def _turn(work: Work, value: str) -> Node | None:
         or work.constant(node.input[0]) is not None
     ):
         return None
-    return node if attributes(node).get("perm") == [1, 0] else None
+    return node if attributes(node).get("perm") == (1, 0) else None
 
 
-def _replace(work: Work, node: Node, makers: list[Node | None]) -> None:
+def _replace(work: Work, node: PlainNode, makers: list[PlainNode | None]) -> None:
     inputs = [m.input[0] if m else value for m, value in zip(makers, node.input, strict=True)]
-    made = Node(name=node.name, op="Gemm", input=inputs)
-    made.version = operators.version_for("Gemm", dtypes=[work.dtype(node.name)], inputs=2)
-    made.device, made.tf_type = node.device, node.tf_type or node.op
-    made.source.CopyFrom(node.source)
-    made.control_input.extend(node.control_input)
-    made.output_type.extend(node.output_type)
+    version = operators.version_for("Gemm", dtypes=[work.dtype(node.name)], inputs=2)
     transposed = {"transA": int(makers[0] is not None), "transB": int(makers[1] is not None)}
-    set_attributes(made, {"alpha": 1.0, "beta": 1.0, **transposed})
-    work.put(made, node)
+    attr = encoded({"alpha": 1.0, "beta": 1.0, **transposed})
+    form = node.form.like("Gemm", "", version)
+    work.put(PlainNode(node.name, form, inputs, node.control_input, attr), node)
     for maker in makers:
         if maker is not None and maker.name in work.nodes and not work.readers.get(maker.name):
             if work.is_free(maker):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphio.model.rewrite.work import Work, attributes
-from graphio.schema.model_pb2 import Node
+from graphio.schema.nodes import PlainNode, encoded_value
 
 __all__ = ["apply"]
 
@@ -32,7 +32,7 @@ def apply(work: Work) -> int:
     return count
 
 
-def _perm(node: Node | None) -> list[int] | None:
+def _perm(node: PlainNode | None) -> list[int] | None:
     """The permutation of a Transpose that says it, None of another node."""
     if node is None or node.domain or node.op != "Transpose":
         return None
@@ -40,7 +40,7 @@ def _perm(node: Node | None) -> list[int] | None:
     return list(found) if found else None
 
 
-def _composed(work: Work, node: Node) -> int:
+def _composed(work: Work, node: PlainNode) -> int:
     """A transpose of a transpose: one, or none."""
     first = work.of(node.input[0])
     inner, outer = _perm(first), _perm(node)
@@ -52,14 +52,14 @@ def _composed(work: Work, node: Node) -> int:
         work.remove(node)
     elif work.readers[first.name].keys() == {node.name} and work.is_free(first):
         work.change_inputs(node, [first.input[0]])
-        next(a for a in node.attr if a.key == "perm").value.ints.i[:] = both
+        node.attr["perm"] = encoded_value(both)
         work.remove(first)
     else:
         return 0
     return 1
 
 
-def _between(work: Work, last: Node) -> int:
+def _between(work: Work, last: PlainNode) -> int:
     """Elementwise nodes between transposes and the one that undoes them."""
     perm = _perm(last)
     assert perm is not None
@@ -83,7 +83,7 @@ def _between(work: Work, last: Node) -> int:
     return gone
 
 
-def _region(work: Work, last: Node, undone: Sequence[int]) -> list[Node]:
+def _region(work: Work, last: PlainNode, undone: Sequence[int]) -> list[PlainNode]:
     """The nodes in front of a transpose whose inputs all are transposed back, in order; none if
     there is anything else."""
     end = work.of(last.input[0])
@@ -114,17 +114,17 @@ def _region(work: Work, last: Node, undone: Sequence[int]) -> list[Node]:
     return sorted(region.values(), key=lambda n: work.position[n.name])
 
 
-def _may_turn(work: Work, node: Node) -> bool:
+def _may_turn(work: Work, node: PlainNode) -> bool:
     return (
         not node.domain
         and node.op in _ELEMENTWISE
-        and len(node.output_type) == 1
+        and len(node.form.types) == 1
         and work.is_free(node)
         and work.shape(node.name) is not None
     )
 
 
-def _is_still(work: Work, node: Node, k: int) -> bool:
+def _is_still(work: Work, node: PlainNode, k: int) -> bool:
     """Whether an input is one number, which broadcasts in any order of axes."""
     return work.shape(node.input[k]) == () or (node.op == "Clip" and k > 0)
 
@@ -132,10 +132,10 @@ def _is_still(work: Work, node: Node, k: int) -> bool:
 def _transposed(
     work: Work,
     value: str,
-    node: Node,
+    node: PlainNode,
     perm: Sequence[int],
     made: dict[str, str],
-    region: Sequence[Node],
+    region: Sequence[PlainNode],
 ) -> str:
     """The value that a node of the region reads instead of another."""
     if not value or value in {n.name for n in region}:

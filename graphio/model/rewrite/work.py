@@ -8,21 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, functions, operators, tensors
-from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Type
+from graphio.schema import dtypes, functions, nodes, operators
+from graphio.schema.draft import Draft
+from graphio.schema.model_pb2 import AttributeValue
+from graphio.schema.nodes import Form, PlainGraph, PlainNode, Value, ValueType
 
-__all__ = ["Array", "Shared", "Work", "attributes", "float_type", "set_attributes", "uses"]
+__all__ = ["Array", "Shared", "Work", "attributes", "encoded", "type_of_array", "uses"]
 
 Array = np.ndarray[Any, Any]
 _INLINE_BELOW = 1024  # bytes; as in the writer of models
-_LISTS = {"ints": "i", "floats": "f", "strings": "s"}
 
 
 class Shared:
     """State shared by the graphs of a model.
 
     Attributes:
-        model: it, being changed.
+        draft: it, being changed.
+        graphs: all of its graphs.
         fed: values that signatures may be given instead of computing them.
         given: those, and the formal inputs of bodies.
         pinned: values that something outside of the nodes names.
@@ -30,38 +32,46 @@ class Shared:
         types: of values as the model came.
     """
 
-    def __init__(self, model: Model, arrays: Sequence[Array]) -> None:
-        self.model = model
-        self.arrays = list(arrays)
-        self.fed = {b.value for s in model.signature for b in s.input}
+    def __init__(self, draft: Draft) -> None:
+        self.draft, self.arrays = draft, draft.arrays
+        tables = draft.tables
+        self.fed = {b.value for s in tables.signature for b in s.input}
         self.given = set(self.fed)
-        self.pinned = self.fed | {b.value for s in model.signature for b in s.output}
-        self.pinned_nodes = {name for s in model.signature for name in s.target}
-        for variable in model.variable:
-            self.pinned |= {variable.initial_value, variable.snapshot}
-            self.pinned_nodes |= {variable.node, variable.initializer}
-        for collection in model.collection:
+        self.pinned = self.fed | {b.value for s in tables.signature for b in s.output}
+        self.pinned_nodes = {name for s in tables.signature for name in s.target}
+        for variable in tables.variable:
+            self.pinned.update((variable.initial_value, variable.snapshot))
+            self.pinned_nodes.update((variable.node, variable.initializer))
+        for collection in tables.collection:
             for item in collection.item:
                 self.pinned.add(item.tensor.removesuffix(":0"))
                 self.pinned_nodes.add(item.operation)
         self.names: set[str] = set()
-        self.types: dict[str, Type] = {}
-        for graph in functions.all_graphs(model.graph):
-            self.pinned.update(graph.capture)
-            self.pinned.update(graph.output)
-            self.pinned_nodes.update(graph.target)
-            self.types.update((argument.name, argument.type) for argument in graph.input)
-            self.given.update(argument.name for argument in graph.input)
-            for node in graph.node:
-                self.names.add(node.name)
-                for value, kind in zip(values_of(node), node.output_type, strict=True):
-                    self.types[value] = kind
+        self.types: dict[str, ValueType] = {}
+        self.graphs = list(draft.graph.all())
+        for graph in self.graphs:
+            self._enter(graph)
+
+    def _enter(self, graph: PlainGraph) -> None:
+        self.pinned.update(graph.capture)
+        self.pinned.update(graph.output)
+        self.pinned_nodes.update(graph.target)
+        self.types.update(graph.input)
+        self.given.update(name for name, _ in graph.input)
+        for node in graph.nodes:
+            kinds = node.form.types
+            if len(kinds) == 1:
+                self.types[node.name] = kinds[0]
+            else:
+                self.types.update(zip(node.values(), kinds, strict=True))
+            if node.control_input:
                 self.pinned_nodes.update(node.control_input)
+        self.names.update([node.name for node in graph.nodes])
 
     def shape_of(self, value: str) -> tuple[Any, ...]:
         """A value's dimensions as the model came, none if the rank was not known."""
         found = self.types.get(value)
-        return () if found is None else tuple(map(_size, found.tensor.shape.dim))
+        return () if found is None else found.shape or ()
 
     def new_name(self, requested: str) -> str:
         """A name that no node has, close to the requested one."""
@@ -76,19 +86,22 @@ class Shared:
         self.arrays.append(array)
         return len(self.arrays) - 1
 
-    def packed(self) -> list[Array]:
-        """The arrays that something still refers to, renumbered in the model."""
-        used = uses(self.model)
-        new = {old: k for k, old in enumerate(sorted(used))}
-        for reference in _references(self.model):
+    def pack(self) -> None:
+        """Drops the arrays that nothing refers to and renumbers the others."""
+        draft = self.draft
+        used = sorted(uses(draft))
+        new = {old: k for k, old in enumerate(used)}
+        for node, key, index in _stored(draft.graph):
+            node.attr[key] = nodes.stored_value(new[index])
+        for reference in _references(draft):
             reference.tensor = new[reference.tensor]
-        for variable in self.model.variable:
+        for variable in draft.tables.variable if used else ():
             if variable.HasField("value"):
                 variable.value = new[variable.value]
-        for test in self.model.selftest:
+        for test in draft.tables.selftest:
             test.input[:] = [new[i] for i in test.input]
             test.output[:] = [new[i] for i in test.output]
-        return [self.arrays[old] for old in sorted(used)]
+        draft.arrays = [self.arrays[old] for old in used]
 
 
 class Work:
@@ -98,47 +111,52 @@ class Work:
         nodes: by name, in no particular order; `ordered` gives them in the order of execution.
         maker: by value, the name of the node that makes it.
         readers: by value, how often each node reads it.
-        operator: by name, the domain and operator of each node.
+        position: by name, what sorts the nodes in the order of execution.
     """
 
-    def __init__(self, graph: Graph, shared: Shared) -> None:
+    def __init__(self, graph: PlainGraph, shared: Shared) -> None:
         self.graph, self.shared = graph, shared
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, PlainNode] = {}
         self.maker: dict[str, str] = {}
         self.readers: dict[str, dict[str, int]] = {}
-        self.position: dict[str, float] = {}
-        self.operator: dict[str, tuple[str, str]] = {}
+        self.position: dict[str, tuple[int, ...]] = {}
         self.changed = False
-        self._order: list[Node] | None = None
+        #: by domain and operator, the names of its nodes
+        self._names: dict[tuple[str, str], dict[str, None]] = {}
+        self._order: list[PlainNode] | None = None
+        self._added = 0
         self._pure: dict[tuple[str, str, int], bool] = {}  # operators, subgraphs apart
         self._constants: dict[str, Array | None] = {}
-        self._kinds: dict[str, tuple[int, tuple[Any, ...] | None]] = {}
         #: notes of the passes on nodes, by name; discarded when the node changes
         self.notes: dict[str, Any] = {}
-        for k, node in enumerate(graph.node):
-            self._enter(node, float(k))
+        for k, node in enumerate(graph.nodes):
+            self._enter(node, (k, 0))
 
     # ---- looking ----
 
-    def ordered(self) -> list[Node]:
+    def ordered(self) -> list[PlainNode]:
         """The nodes in the order of execution."""
         if self._order is None:
             names = sorted(self.nodes, key=self.position.__getitem__)
             self._order = [self.nodes[name] for name in names]
         return self._order
 
-    def having(self, operators: Collection[tuple[str, str]]) -> list[Node]:
-        """The nodes of some operators, each its domain and name, in the order of execution."""
-        if not any(operator in operators for operator in set(self.operator.values())):
-            return []
-        return [node for node in self.ordered() if self.operator[node.name] in operators]
+    def has(self, operators: Iterable[tuple[str, str]]) -> bool:
+        """Whether there is a node of one of some operators, each its domain and name."""
+        return any(self._names.get(operator) for operator in operators)
 
-    def of(self, value: str) -> Node | None:
+    def having(self, operators: Collection[tuple[str, str]]) -> list[PlainNode]:
+        """The nodes of some operators, each its domain and name, in the order of execution."""
+        lists = [names for operator, names in self._names.items() if operator in operators]
+        names = sorted([n for names in lists for n in names], key=self.position.__getitem__)
+        return [self.nodes[name] for name in names]
+
+    def of(self, value: str) -> PlainNode | None:
         """The node that makes a value, None if it comes from outside of this graph or is fed."""
         name = self.maker.get(value)
         return None if name is None or value in self.shared.fed else self.nodes[name]
 
-    def only_reader(self, value: str) -> Node | None:
+    def only_reader(self, value: str) -> PlainNode | None:
         """The one node that reads a value, once, if nothing else wants it."""
         readers = self.readers.get(value, {})
         if len(readers) != 1 or value in self.shared.pinned:
@@ -146,40 +164,31 @@ class Work:
         ((name, count),) = readers.items()
         return self.nodes[name] if count == 1 else None
 
-    def is_free(self, node: Node) -> bool:
+    def is_free(self, node: PlainNode) -> bool:
         """Whether nothing names the node or its values, so that it may go."""
         return (
             node.name not in self.shared.pinned_nodes
-            and not self.shared.pinned.intersection(values_of(node))
             and not node.control_input
+            and self.shared.pinned.isdisjoint(node.values())
         )
 
-    def type_of(self, value: str) -> Type | None:
+    def type_of(self, value: str) -> ValueType | None:
         """The static type of a value."""
         name = self.maker.get(value)
         if name is None:
             return self.shared.types.get(value)
         node = self.nodes[name]
-        return node.output_type[0 if value == name else values_of(node).index(value)]
+        return node.form.types[0 if value == name else node.values().index(value)]
 
     def dtype(self, value: str) -> int:
         """A value's element type, 0 if it is not known."""
-        return self._kind(value)[0]
+        found = self.type_of(value)
+        return 0 if found is None else found.dtype
 
     def shape(self, value: str) -> tuple[Any, ...] | None:
         """A value's dimensions: a size, a symbol, or None; None: the rank is not known."""
-        return self._kind(value)[1]
-
-    def _kind(self, value: str) -> tuple[int, tuple[Any, ...] | None]:
-        if value not in self._kinds:
-            found = self.type_of(value)
-            dtype, shape = 0, None
-            if found is not None and found.HasField("tensor"):
-                dtype = int(found.tensor.dtype)
-                if found.tensor.HasField("shape"):
-                    shape = tuple(map(_size, found.tensor.shape.dim))
-            self._kinds[value] = dtype, shape
-        return self._kinds[value]
+        found = self.type_of(value)
+        return None if found is None else found.shape
 
     def constant(self, value: str) -> Array | None:
         """The numbers of a value that is the same in every run, None if it is none such."""
@@ -188,89 +197,89 @@ class Work:
         return self._constants[value]
 
     def _constant(self, value: str) -> Array | None:
-        stored = self.index_of(value)
-        if stored is not None:
-            return np.asarray(self.shared.arrays[stored])
         held = self._held(value)
-        return tensors.to_array(held.t) if held is not None and held.HasField("t") else None
+        if held is None:
+            return None
+        if nodes.is_stored(held):
+            return np.asarray(self.shared.arrays[nodes.stored_index(held)])
+        return nodes.array_of(held)
 
     def index_of(self, value: str) -> int | None:
         """The index of a constant among the arrays, None if it is none of them."""
         held = self._held(value)
-        return held.tensor if held is not None and held.HasField("tensor") else None
+        return nodes.stored_index(held) if held is not None and nodes.is_stored(held) else None
 
-    def _held(self, value: str) -> AttributeValue | None:
+    def _held(self, value: str) -> Value | None:
         """The attribute of the constant that makes a value."""
         node = self.of(value)
-        if node is None or node.domain or node.op != "Constant" or len(node.attr) != 1:
+        if node is None or node.op != "Constant" or node.domain or len(node.attr) != 1:
             return None
-        return node.attr[0].value
+        return next(iter(node.attr.values()))
 
-    def is_pure(self, node: Node) -> bool:
+    def is_pure(self, node: PlainNode) -> bool:
         """Whether a node gives the same whenever it runs on the same, and does nothing besides."""
-        key = (*self.operator[node.name], node.version)
+        key = (node.domain, node.op, node.form.version)
         pure = self._pure.get(key)
         if pure is None:
             pure = self._pure[key] = operators.is_pure(*key)
-        return pure and not functions.subgraphs(node)
+        return pure and not node.bodies()
 
     # ---- changing ----
 
-    def _enter(self, node: Node, position: float) -> None:
+    def _enter(self, node: PlainNode, position: tuple[int, ...]) -> None:
         name = node.name
         self.nodes[name] = node
         self.position[name] = position
-        self.operator[name] = node.domain, node.op
+        self._names.setdefault((node.domain, node.op), {})[name] = None
         self._order = None
-        for value in values_of(node):
-            self.maker[value] = name
+        if len(node.form.types) == 1:
+            self.maker[name] = name
+        else:
+            self.maker.update(dict.fromkeys(node.values(), name))
         for value in node.input:
             readers = self.readers.setdefault(value, {})
             readers[name] = readers.get(name, 0) + 1
 
-    def remove(self, node: Node) -> None:
+    def remove(self, node: PlainNode) -> None:
         """Takes a node out; what still reads its values must read others afterwards."""
         self.changed = True
         self._order = None
-        del self.nodes[node.name], self.position[node.name], self.operator[node.name]
+        del self.nodes[node.name], self.position[node.name]
+        del self._names[node.domain, node.op][node.name]
         self.notes.pop(node.name, None)
         for value in set(node.input):
             self.readers[value].pop(node.name, None)
-        for value in values_of(node):
+        for value in node.values():
             del self.maker[value]
             self._constants.pop(value, None)
-            self._kinds.pop(value, None)
 
-    def put(self, node: Node, instead_of: Node) -> None:
+    def put(self, node: PlainNode, instead_of: PlainNode) -> None:
         """Puts a node in the place of another one."""
         position = self.position[instead_of.name]
         self.remove(instead_of)
         self._enter(node, position)
 
-    def add(self, node: Node, beside: Node, before: bool = True) -> None:
+    def add(self, node: PlainNode, beside: PlainNode, before: bool = True) -> None:
         """Adds a node directly before or after another one."""
         self.changed = True
         self.shared.names.add(node.name)
-        here = self.position[beside.name]
-        others = self.position.values()
-        if before:
-            edge = max((p for p in others if p < here), default=here - 1.0)
-        else:
-            edge = min((p for p in others if p > here), default=here + 1.0)
-        self._enter(node, (here + edge) / 2)
+        self._added += 1
+        *front, _ = self.position[beside.name]  # which ends with 0: later ones sort around it
+        step = (-1, self._added) if before else (1, -self._added)
+        self._enter(node, (*front, *step, 0))
 
-    def constant_node(self, requested: str, array: Array, beside: Node) -> str:
+    def constant_node(self, requested: str, array: Array, beside: PlainNode) -> str:
         """A new constant in front of a node; returns its value's name."""
-        node = Node(name=self.shared.new_name(requested), op="Constant")
-        node.version = operators.version_for("Constant")
-        node.output_type.append(tensor_type(array))
-        held = node.attr.add(key="value").value
-        if array.nbytes < _INLINE_BELOW:
-            held.t.CopyFrom(tensors.from_array(array))
-        else:
-            held.tensor = self.shared.stored(array)
+        form = Form("Constant", "", operators.version_for("Constant"), [type_of_array(array)])
+        node = PlainNode(self.shared.new_name(requested), form, attr=self.held(array))
         self.add(node, beside)
         return node.name
+
+    def held(self, array: Array) -> dict[str, Value]:
+        """The attribute of a constant."""
+        if array.nbytes < _INLINE_BELOW:
+            return {"value": nodes.inline_value(array)}
+        return {"value": nodes.stored_value(self.shared.stored(array))}
 
     def read_instead(self, value: str, other: str) -> None:
         """Makes all nodes of this graph that read a value read another one."""
@@ -284,7 +293,7 @@ class Work:
                     readers = self.readers.setdefault(other, {})
                     readers[name] = readers.get(name, 0) + 1
 
-    def change_inputs(self, node: Node, inputs: Iterable[str]) -> None:
+    def change_inputs(self, node: PlainNode, inputs: Iterable[str]) -> None:
         """Gives a node other inputs."""
         self.changed = True
         self.notes.pop(node.name, None)
@@ -295,104 +304,60 @@ class Work:
             readers = self.readers.setdefault(value, {})
             readers[node.name] = readers.get(node.name, 0) + 1
 
-    def change_shape(self, node: Node, order: Sequence[int]) -> None:
+    def change_shape(self, node: PlainNode, order: Sequence[int]) -> None:
         """Gives a node's output the dimensions that it has now in another order."""
-        shape = node.output_type[0].tensor.shape
-        sizes = [type(d).FromString(d.SerializeToString()) for d in shape.dim]
-        del shape.dim[:]
-        shape.dim.extend(sizes[axis] for axis in order)
-        self._kinds.pop(node.name, None)
+        kind = node.form.types[0]
+        shape = kind.shape or ()
+        turned = nodes.tensor_type(kind.dtype, tuple(shape[axis] for axis in order))
+        node.form = node.form.giving([turned, *node.form.types[1:]])
 
     def finish(self) -> None:
         """Writes the nodes back into the graph."""
         if self.changed:
-            made = Graph(node=self.ordered())
-            del self.graph.node[:]
-            self.graph.node.extend(made.node)
+            self.graph.nodes = self.ordered()
 
 
-def uses(model: Model) -> Counter[int]:
+def uses(draft: Draft) -> Counter[int]:
     """The number of references to each array: by nodes, those of functions too, variables and
     self-tests."""
-    found = Counter(reference.tensor for reference in _references(model))
-    found.update(v.value for v in model.variable if v.HasField("value"))
-    for test in model.selftest:
+    found = Counter(index for _, _, index in _stored(draft.graph))
+    found.update(reference.tensor for reference in _references(draft))
+    if draft.arrays:
+        found.update(v.value for v in draft.tables.variable if v.HasField("value"))
+    for test in draft.tables.selftest:
         found.update((*test.input, *test.output))
     return found
 
 
-def _references(model: Model) -> Iterator[AttributeValue]:
-    """The attributes that are arrays."""
-    bodies = [node for function in model.function for node in function.node]
-    roots = [model.graph, *(graph for node in bodies for graph in functions.subgraphs(node))]
+def _stored(graph: PlainGraph) -> Iterator[tuple[PlainNode, str, int]]:
+    """The attributes of a graph that are arrays: node, key, index."""
+    for inner in graph.all():
+        for node in inner.nodes:
+            for key, value in node.attr.items():
+                if nodes.is_stored(value):
+                    yield node, key, nodes.stored_index(value)
+
+
+def _references(draft: Draft) -> Iterator[AttributeValue]:
+    """The attributes of functions that are arrays."""
+    bodies = [node for function in draft.tables.function for node in function.node]
+    roots = [graph for node in bodies for graph in functions.subgraphs(node)]
     inside = (node for root in roots for graph in functions.all_graphs(root) for node in graph.node)
     for node in (*bodies, *inside):
         yield from (a.value for a in node.attr if a.value.HasField("tensor"))
 
 
-def values_of(node: Node) -> list[str]:
-    """The names of a node's outputs."""
-    count = len(node.output_type)
-    if count == 1:
-        return [node.name]
-    return [node.name if k == 0 else f"{node.name}:{k}" for k in range(count)]
+def attributes(node: PlainNode) -> dict[str, Any]:
+    """Numbers, strings and lists (as tuples) among a node's attributes, as Python values."""
+    found = {key: nodes.decoded(value) for key, value in node.attr.items()}
+    return {key: value for key, value in found.items() if value is not None}
 
 
-def attributes(node: Node) -> dict[str, Any]:
-    """Numbers, strings and lists among a node's attributes, as Python values."""
-    found: dict[str, Any] = {}
-    for attribute in node.attr:
-        kind = str(attribute.value.WhichOneof("value"))
-        value = getattr(attribute.value, kind, None)
-        if kind == "s":
-            found[attribute.key] = attribute.value.s.decode("utf-8", "replace")
-        elif kind in ("i", "f", "d"):
-            found[attribute.key] = value
-        elif kind in _LISTS:
-            found[attribute.key] = list(getattr(value, _LISTS[kind]))
-    return found
+def encoded(values: Mapping[str, Any]) -> dict[str, bytes]:
+    """Attributes from numbers, strings and lists."""
+    return {key: nodes.encoded_value(value) for key, value in values.items()}
 
 
-def set_attributes(node: Node, values: Mapping[str, Any]) -> None:
-    """Adds integers and lists of integers to a node that has no attributes."""
-    for key in sorted(values):
-        held = node.attr.add(key=key).value
-        if isinstance(values[key], list):
-            held.ints.SetInParent()
-            held.ints.i.extend(values[key])
-        elif isinstance(values[key], str):
-            held.s = values[key].encode()
-        elif isinstance(values[key], float):
-            held.f = values[key]
-        else:
-            held.i = values[key]
-
-
-def tensor_type(array: Array) -> Type:
+def type_of_array(array: Array) -> ValueType:
     """The type of an array."""
-    made = Type()
-    made.tensor.dtype = dtypes.of_numpy(array.dtype).number  # type: ignore[assignment]
-    made.tensor.shape.SetInParent()
-    for size in array.shape:
-        made.tensor.shape.dim.add(size=size)
-    return made
-
-
-def float_type(shape: Sequence[Any] | None) -> Type:
-    """The type of a float32 tensor; dimensions as Work.shape gives them."""
-    made = Type()
-    made.tensor.dtype = 1  # type: ignore[assignment]
-    if shape is not None:
-        made.tensor.shape.SetInParent()
-        for size in shape:
-            dimension = made.tensor.shape.dim.add()
-            if isinstance(size, str):
-                dimension.symbol = size
-            elif size is not None:
-                dimension.size = size
-    return made
-
-
-def _size(dimension: Any) -> Any:
-    kind = dimension.WhichOneof("value")
-    return None if kind is None else getattr(dimension, kind)
+    return nodes.tensor_type(dtypes.of_numpy(array.dtype).number, array.shape)
