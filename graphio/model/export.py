@@ -102,7 +102,7 @@ def build_model(
         _add_bodies(model, writer.written)
     for key in sorted(metadata or {}):
         model.metadata.add(key=key, value=(metadata or {})[key])
-    _check_texts(model)
+    _check_strings(model)
     return model, writer.arrays
 
 
@@ -114,7 +114,7 @@ def build_draft(graph: Graph, signature: SignatureSpec) -> Draft:
     draft = Draft(model_pb2.Model(), PlainGraph(map(writer.plain_node, kept)), writer.arrays)
     _fill_tables(draft.tables, graph, [signature], placed, writer)
     _add_bodies(draft.tables, writer.written)
-    _check_texts(draft.tables)
+    _check_strings(draft.tables)
     return draft
 
 
@@ -153,7 +153,7 @@ def _fill_tables(
         model.seed, model.has_seed = graph.seed, True
 
 
-def _check_texts(model: model_pb2.Model) -> None:
+def _check_strings(model: model_pb2.Model) -> None:
     """Refuses names and metadata that C programs could not read."""
     if problems := verify.text_problems(model):
         raise errors.InvalidArgumentError(message=f"a file cannot have this: {'; '.join(problems)}")

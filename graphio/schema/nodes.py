@@ -343,7 +343,7 @@ def _outside(graph: PlainGraph) -> bytes:
         named = sized(_ARGUMENT_NAME, name.encode())
         parts.append(sized(_ARGUMENT, named + sized(_ARGUMENT_TYPE, kind.data)))
     lists = ((_OUTPUT, graph.output), (_CAPTURE, graph.capture), (_TARGET, graph.target))
-    parts += [sized(tag, text.encode()) for tag, texts in lists for text in texts]
+    parts += [sized(tag, text.encode()) for tag, strings in lists for text in strings]
     return b"".join(parts)
 
 

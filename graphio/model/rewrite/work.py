@@ -308,8 +308,8 @@ class Work:
         """Gives a node's output the dimensions that it has now in another order."""
         kind = node.form.types[0]
         shape = kind.shape or ()
-        turned = nodes.tensor_type(kind.dtype, tuple(shape[axis] for axis in order))
-        node.form = node.form.giving([turned, *node.form.types[1:]])
+        transposed = nodes.tensor_type(kind.dtype, tuple(shape[axis] for axis in order))
+        node.form = node.form.giving([transposed, *node.form.types[1:]])
 
     def finish(self) -> None:
         """Writes the nodes back into the graph."""
