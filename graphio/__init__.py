@@ -284,9 +284,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.math.special": ("digamma", "lbeta", "lgamma"),
     "graphio.ops.complex.parts": ("complex", "conj", "imag", "real"),
     "graphio.ops.complex.polar": ("angle",),
+    "graphio.ops.signals.dft": (),
     "graphio.ops.nn.statistics": (),
     "graphio.ops.control_flow.tensor_array": ("TensorArray",),
-    "graphio.ops.math.signal": (),
     "graphio.ops.strings.joining": ("string_join",),
     "graphio.ops.strings.core": (
         "reduce_join", "string_split", "string_strip", "substr",
@@ -348,9 +348,9 @@ _NAMESPACES = {
     True, "logging": False, "lookup": True, "losses": True, "manip": True, "math": True,
     "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True,
     "quantization": True, "random": True,
-    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
-    True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
-    "version": False,
+    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "signal":
+    True, "sparse": True, "strings": True, "summary": True, "test": True, "timeline": False,
+    "train": True, "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

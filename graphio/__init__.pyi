@@ -33,6 +33,7 @@ from graphio import resource_loader as resource_loader
 from graphio import runtime as runtime
 from graphio import saved_model as saved_model
 from graphio import schema as schema
+from graphio import signal as signal
 from graphio import sparse as sparse
 from graphio import strings as strings
 from graphio import summary as summary

@@ -62,7 +62,6 @@ _LEFT_OUT = {
     "ifft": _SPECTRA,
     "ifft2d": _SPECTRA,
     "ifft3d": _SPECTRA,
-    "signal": _SPECTRA,
     "spectral": _SPECTRA,
     "quantize": _QUANTIZED,
     "quantize_v2": _QUANTIZED,

@@ -28,9 +28,9 @@ from graphio.ops.base.primitive import binary, compare, select
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.image.onnx_gradients import affine_grid
 from graphio.ops.math import elementwise
-from graphio.ops.math.signal import mel_weight_matrix
 from graphio.ops.random import core as random
 from graphio.ops.random import draws
+from graphio.ops.signals.onnx_mel import mel_weight_matrix
 
 __all__ = ["TABLE"]
 

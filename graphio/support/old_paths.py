@@ -172,7 +172,7 @@ MOVED = {
     "graphio.ops.sequence_example": "graphio.ops.strings.sequence_example",
     "graphio.ops.shapes": "graphio.ops.base.shapes",
     "graphio.ops.shaping": "graphio.ops.array.shaping",
-    "graphio.ops.signal": "graphio.ops.math.signal",
+    "graphio.ops.signal": "graphio.ops.signals.dft",
     "graphio.ops.signatures": "graphio.ops.base.signatures",
     "graphio.ops.slicing": "graphio.ops.array.slicing",
     "graphio.ops.solving": "graphio.ops.linalg.solving",
