@@ -2,9 +2,15 @@
 #include "fft.h"
 #include "../arithmetic/integers.h"
 
+enum {
+  DFT_GROUP = 8,      /* lanes that are transformed at once */
+  DFT_CACHE = 1 << 14 /* numbers of all of them */
+};
+
 typedef struct dft_plan { /* the tables of `fft` follow it */
   ci_fft fft;
-  size_t buffer;
+  size_t buffer;          /* bytes of one of the two of a thread, which holds `group` lanes */
+  int64_t group;
   int64_t lanes, inner;   /* lane l begins at (l / inner) * outer + l % inner, its numbers are inner apart */
   int64_t given, made;  /* numbers of a lane of the input and of the output */
   int64_t frames, step;   /* STFT: of a signal; 1, 0 otherwise */
@@ -42,10 +48,12 @@ static ci_status dft_scalar(ci_kernel *k, int i, const char *name, int64_t *valu
 static ci_status dft_tables(ci_kernel *k, int64_t n, const char *name, dft_plan **plan) {
   size_t tables = 0, buffer = 0, bytes = 0;
   if (n < 1) return ci_k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, expected at least 1", name, (long long)n);
-  if (!ci_fft_size(n, &tables, &buffer) || !ci_add_size(tables, sizeof **plan, &bytes)) return ci_k_no_memory(k);
+  const int64_t group = n > DFT_CACHE / DFT_GROUP ? 1 : DFT_GROUP;
+  if (!ci_fft_size(n, group, &tables, &buffer) || !ci_add_size(tables, sizeof **plan, &bytes)) return ci_k_no_memory(k);
   dft_plan *p = *plan = ci_k_private(k, bytes);
   if (p == NULL) return ci_k_no_memory(k);
-  ci_fft_make(&p->fft, n, p + 1);
+  ci_fft_make(&p->fft, n, k->isa, p + 1);
+  p->group = group;
   p->buffer = ci_round_up(buffer, 64);
   const uint64_t buffers = 2 * (uint64_t)(k->threads > 1 ? k->threads : 1);
   if (!ci_mul_size(p->buffer, buffers, &k->scratch_bytes)) return ci_k_no_memory(k);
@@ -145,42 +153,57 @@ ci_status ci_prepare_stft(ci_kernel *k) {
 
 /* ---- lanes ---- */
 
-static double dft_read(const ci_value *x, int64_t i) {
-  return x->dtype == CI_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
+/* Number i of a lane to to[i * lanes], from numbers that are so many elements apart. */
+#define DFT_COPY(T, name)                                                                                        \
+  CI_FAST static void dft_read_##name(double *to, int64_t lanes, const T *from, int64_t apart, int64_t count) {  \
+    for (int64_t i = 0; i < count; i++) to[i * lanes] = (double)from[i * apart];                                 \
+  }                                                                                                              \
+  CI_FAST static void dft_write_##name(T *to, int64_t apart, const double *from, int64_t lanes, int64_t count) { \
+    for (int64_t i = 0; i < count; i++) to[i * apart] = (T)from[i * lanes];                                      \
+  }
+DFT_COPY(float, float)
+DFT_COPY(double, double)
+#undef DFT_COPY
+
+static void dft_read(double *to, int64_t lanes, const ci_value *x, int64_t at, int64_t apart, int64_t count) {
+  if (x->dtype == CI_FLOAT) dft_read_float(to, lanes, (const float *)x->data + at, apart, count);
+  else dft_read_double(to, lanes, (const double *)x->data + at, apart, count);
 }
 
-/* A lane's numbers, padded with zeros; for an inverse transform with exchanged parts. */
-static void dft_load(const ci_kernel *k, const dft_plan *p, int64_t lane, double *to) {
+/* A lane's numbers, after which zeros are; for an inverse transform with exchanged parts. */
+static void dft_load(const ci_kernel *k, const dft_plan *p, int64_t lane, int64_t lanes, double *to) {
   const ci_value *x = k->in[0], *window = p->step > 0 && k->n_in > 2 ? k->in[2] : NULL;
   const int64_t n = p->fft.n, half = p->mirrored ? n / 2 + 1 : n, count = p->given < half ? p->given : half;
   const int64_t begin = p->step > 0 ? lane / p->frames * x->dims[1] + lane % p->frames * p->step
                                     : lane / p->inner * p->given * p->inner + lane % p->inner;
-  memset(to, 0, (size_t)n * 2 * sizeof *to);
-  for (int64_t i = 0; i < count; i++) {
-    const int64_t at = (begin + i * p->inner) * p->parts;
-    const double weight = window == NULL ? 1.0 : dft_read(window, i);
-    to[2 * i + p->inverse] = dft_read(x, at) * weight;
-    if (p->parts == 2) to[2 * i + !p->inverse] = dft_read(x, at + 1) * weight;
+  for (int part = 0; part < p->parts; part++) {
+    double *plane = to + (part != p->inverse) * ci_fft_plane(&p->fft, lanes);
+    dft_read(plane, lanes, x, begin * p->parts + part, p->inner * p->parts, count);
+    for (int64_t i = 0; window != NULL && i < count; i++) {
+      const double weight =
+          window->dtype == CI_FLOAT ? (double)((const float *)window->data)[i] : ((const double *)window->data)[i];
+      plane[i * lanes] = plane[i * lanes] * weight;
+    }
   }
   if (!p->mirrored) return;
+  double *real = to + ci_fft_plane(&p->fft, lanes);
   to[0] = 0.0; /* an element without a mirror image is real */
-  if (n % 2 == 0) to[n] = 0.0;
+  if (n % 2 == 0) to[n / 2 * lanes] = 0.0;
   for (int64_t i = half; i < n; i++) {
-    to[2 * i] = -to[2 * (n - i)];
-    to[2 * i + 1] = to[2 * (n - i) + 1];
+    to[i * lanes] = -to[(n - i) * lanes];
+    real[i * lanes] = real[(n - i) * lanes];
   }
 }
 
-static void dft_store(const ci_kernel *k, const dft_plan *p, int64_t lane, const double *from) {
-  const int64_t begin = lane / p->inner * p->made * p->inner + lane % p->inner;
+static void dft_store(const ci_kernel *k, const dft_plan *p, int64_t lane, int64_t lanes, double *from) {
+  const int64_t begin = lane / p->inner * p->made * p->inner + lane % p->inner, apart = p->inner * p->result;
   const double n = (double)p->fft.n;
-  for (int64_t i = 0; i < p->made; i++) {
-    for (int part = 0; part < p->result; part++) {
-      const double found = p->inverse ? from[2 * i + !part] / n : from[2 * i + part];
-      const int64_t at = (begin + i * p->inner) * p->result + part;
-      if (k->out[0]->dtype == CI_FLOAT) ((float *)k->out[0]->data)[at] = (float)found;
-      else ((double *)k->out[0]->data)[at] = found;
-    }
+  for (int part = 0; part < p->result; part++) {
+    double *plane = from + (part != p->inverse) * ci_fft_plane(&p->fft, lanes);
+    const int64_t at = begin * p->result + part;
+    for (int64_t i = 0; p->inverse && i < p->made; i++) plane[i * lanes] = plane[i * lanes] / n;
+    if (k->out[0]->dtype == CI_FLOAT) dft_write_float((float *)k->out[0]->data + at, apart, plane, lanes, p->made);
+    else dft_write_double((double *)k->out[0]->data + at, apart, plane, lanes, p->made);
   }
 }
 
@@ -189,14 +212,18 @@ static void dft_part(void *argument, int64_t begin, int64_t end, int thread) {
   const dft_plan *p = k->private_memory;
   double *x = (double *)(void *)((char *)k->scratch + 2 * (size_t)thread * p->buffer);
   double *y = (double *)(void *)((char *)x + p->buffer);
-  for (int64_t lane = begin; lane < end; lane++) {
-    dft_load(k, p, lane, x);
-    dft_store(k, p, lane, ci_fft_run(&p->fft, x, y));
+  for (int64_t lane = begin; lane < end; lane += p->group) {
+    const int64_t lanes = end - lane < p->group ? end - lane : p->group;
+    memset(x, 0, (size_t)(ci_fft_plane(&p->fft, lanes) + p->fft.length * lanes) * sizeof *x);
+    for (int64_t i = 0; i < lanes; i++) dft_load(k, p, lane + i, lanes, x + i);
+    double *made = ci_fft_run(&p->fft, lanes, x, y);
+    for (int64_t i = 0; i < lanes; i++) dft_store(k, p, lane + i, lanes, made + i);
   }
 }
 
 ci_status ci_run_dft(ci_kernel *k) {
   const dft_plan *p = k->private_memory;
-  ci_k_parallel(k, p->lanes, 1 + (1 << 14) / p->fft.length, dft_part, k);
+  const int64_t groups = 1 + (1 << 14) / (p->fft.length * p->group);
+  ci_k_parallel(k, p->lanes, groups * p->group, dft_part, k);
   return CI_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../base/ci_common.h"
+#include "isa_fourier.h"
 
 CI_INLINE uint32_t ci_float_bits(float v) {
   uint32_t bits;
@@ -134,6 +135,9 @@ struct ci_isa_move {
   /* Rows of bytes become columns; both sizes are multiples of CI_MOVE_SQUARE. NULL: copy.c has words. */
   void (*turn_bytes)(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows, int64_t cols);
   void (*fill)(char *to, const char *sixteen, size_t bytes); /* sixteen bytes again and again, CI_MOVE_FILL or more */
+#if CI_HAS(signal)
+  void (*fourier_stage)(const ci_fourier_stage *s, const double *x, double *y);
+#endif
 #if CI_HAS(quantization)
   /* quantize of x / scale to items of 1 or 2 bytes, and (x - zero) * scale of i8, u8 and i32; one: a scale and a zero
    * point for all */

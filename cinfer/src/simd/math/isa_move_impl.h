@@ -292,6 +292,10 @@ CI_REGION_FAST static void CI_N(dequantize)(float *x, const float *zero, const f
   }
 }
 
+#if CI_HAS(signal)
+#include "isa_fourier_impl.h"
+#endif
+
 #define CI_MOVE_ROW_ENTRY(T, name) {CI_N(row_max_##name), CI_N(row_min_##name), CI_N(row_sum_##name)},
 #define CI_MOVE_ENTRY(from, to, F, T, value) {from, to, CI_N(cast_##from##_##to)},
 static const struct ci_isa_move CI_N(isa_move) = {
@@ -306,6 +310,9 @@ static const struct ci_isa_move CI_N(isa_move) = {
     .turn_bytes = CI_N(turn_bytes),
 #endif
     .fill = CI_N(fill_bytes),
+#if CI_HAS(signal)
+    .fourier_stage = CI_N(fourier_stage),
+#endif
 #if CI_HAS(quantization)
     .quantize_small = CI_N(quantize_small),
     .requantize = CI_N(requantize),
