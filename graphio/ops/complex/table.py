@@ -12,7 +12,15 @@ from graphio.framework.graph import Tensor
 from graphio.ops.base import registered
 from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import scope
-from graphio.ops.complex import arithmetic, contractions, elementary, inverse, linear, polar
+from graphio.ops.complex import (
+    arithmetic,
+    contractions,
+    elementary,
+    factors,
+    inverse,
+    linear,
+    polar,
+)
 from graphio.schema import operators
 
 __all__ = ["COMPOSITIONS", "composed"]
@@ -25,6 +33,7 @@ COMPOSITIONS: dict[tuple[str, str], Callable[[Request, str], Tensor]] = {
     **elementary.ROWS,
     **inverse.ROWS,
     **contractions.ROWS,
+    **factors.ROWS,
 }
 #: the advice where numbers would have to be ordered
 _NEWEST = 1 << 30

@@ -12,7 +12,7 @@ from graphio.framework.graph import Tensor
 from graphio.ops.array import filling, joining
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
-    FLOATING,
+    FLOATING_OR_COMPLEX,
     INTEGER,
     describe,
     like,
@@ -331,7 +331,7 @@ def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
     """The determinants of square matrices.
 
     Args:
-        input: floating tensor (..., n, n).
+        input: floating or complex tensor (..., n, n).
         name: of the operation.
 
     Returns:
@@ -339,11 +339,11 @@ def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: the rank is below 2, or the matrices are not square.
-        TypeError: input is not floating.
+        TypeError: input is neither floating nor complex.
     """
     with scope(name, "MatrixDeterminant") as at:
         x = _matrices(input, "MatrixDeterminant", at)
-        require(x, FLOATING, "MatrixDeterminant", "input")
+        require(x, FLOATING_OR_COMPLEX, "MatrixDeterminant", "input")
         dims = dims_of(x)
         assert dims is not None
         shapes.merge(dims[-2:-1], dims[-1:], describe(at, "MatrixDeterminant"))

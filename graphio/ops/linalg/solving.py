@@ -7,13 +7,15 @@ from typing import Any
 
 from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
+from graphio.framework.dtypes import DType
 from graphio.framework.gradient_registry import gradient
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.array import reshaping, shaping
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive, shapes
-from graphio.ops.base.emit import FLOATING, describe, node, operands, require, scope
+from graphio.ops.base.emit import FLOATING_OR_COMPLEX, describe, node, operands, require, scope
 from graphio.ops.base.shapes import dims_of
+from graphio.ops.complex import factors, parts
 from graphio.ops.linalg import matmul, matrices
 from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import elementwise, reduction
@@ -36,9 +38,9 @@ Gradients = Sequence["Tensor | None"]
 
 
 def _square(value: Any, tf_type: str, at: str, parameter: str = "input") -> Tensor:
-    """value as a floating tensor of square matrices, as far as that is known."""
+    """value as a floating or complex tensor of square matrices, as far as that is known."""
     x = convert_to_tensor(value, name=parameter)
-    require(x, FLOATING, tf_type, parameter)
+    require(x, FLOATING_OR_COMPLEX, tf_type, parameter)
     dims = dims_of(x)
     if dims is None or len(dims) < 2:
         raise ValueError(
@@ -49,15 +51,19 @@ def _square(value: Any, tf_type: str, at: str, parameter: str = "input") -> Tens
     return x
 
 
+def _adjoint(x: Tensor) -> Tensor:
+    return matmul.matrix_transpose(x, conjugate=True)
+
+
 @api_guard.operator
 @of_any_rank("MatrixSolve", 2, 2)
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """x with matrix x = rhs.
 
     Args:
-        matrix: floating tensor (..., n, n).
+        matrix: floating or complex tensor (..., n, n).
         rhs: tensor (..., n, k) of the same dtype.
-        adjoint: True: of the transposed matrix.
+        adjoint: True: of the adjoint matrix, transposed and conjugate.
         name: of the operation.
 
     Returns:
@@ -75,7 +81,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
                 "right side to float32"
             )
         a = _square(a, "MatrixSolve", at, "matrix")
-        return _solve(matmul.matrix_transpose(a) if adjoint else a, b, at)
+        return _solve(_adjoint(a) if adjoint else a, b, at)
 
 
 def _solve(a: Tensor, b: Tensor, name: str | None = None) -> Tensor:
@@ -111,13 +117,13 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
     """Inverses of matrices; see matrix_solve.
 
     Args:
-        input: floating tensor (..., n, n).
-        adjoint: True: of the transposed matrix.
+        input: floating or complex tensor (..., n, n).
+        adjoint: True: of the adjoint matrix, transposed and conjugate.
         name: of the operation.
     """
     with scope(name, "MatrixInverse") as at:
         a = _square(input, "MatrixInverse", at)
-        return _solve(matmul.matrix_transpose(a) if adjoint else a, _identity_like(a), at)
+        return _solve(_adjoint(a) if adjoint else a, _identity_like(a), at)
 
 
 @api_guard.operator
@@ -128,10 +134,10 @@ def matrix_triangular_solve(
     """x with triangle x = rhs, where only one triangle of the matrix is read.
 
     Args:
-        matrix: floating tensor (..., n, n).
+        matrix: floating or complex tensor (..., n, n).
         rhs: tensor (..., n, k) of the same dtype; leading axes broadcast with the matrix's.
         lower: whether it is the lower triangle.
-        adjoint: True: of the transposed triangle.
+        adjoint: True: of the adjoint triangle.
         name: of the operation.
     """
     with scope(name, "MatrixTriangularSolve") as at:
@@ -139,7 +145,7 @@ def matrix_triangular_solve(
         a = _square(a, "MatrixTriangularSolve", at, "matrix")
         a, b = _of_one_batch(a, b)
         part = matrices.matrix_band_part(a, *((-1, 0) if lower else (0, -1)))
-        return _solve(matmul.matrix_transpose(part) if adjoint else part, b, at)
+        return _solve(_adjoint(part) if adjoint else part, b, at)
 
 
 def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -164,12 +170,12 @@ def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 @api_guard.operator
 @of_any_rank("Cholesky", 2)
 def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """Lower triangular L with L L^T = input.
+    """Lower triangular L with L L^H = input.
 
     Args:
-        input: floating tensor (..., n, n) of symmetric positive definite matrices; only their
-            lower triangles are read. The lower triangle of the result is NaN where a matrix is not
-            positive definite.
+        input: floating or complex tensor (..., n, n) of Hermitian positive definite matrices; only
+            their lower triangles are read. The lower triangle of the result is NaN where a matrix
+            is not positive definite.
         name: of the operation.
     """
     with scope(name, "Cholesky") as at:
@@ -193,11 +199,11 @@ def _cholesky_gradient(op: Operation, dy: Tensor) -> Gradients:
 @api_guard.operator
 @of_any_rank("cholesky_solve", 2, 2)
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
-    """x with (chol chol^T) x = rhs, from the factor that cholesky gives."""
+    """x with (chol chol^H) x = rhs, from the factor that cholesky gives."""
     with scope(name, "cholesky_solve") as at:
         a, b = operands(chol, rhs, "cholesky_solve", ("chol", "rhs"))
         low = matrices.matrix_band_part(_square(a, "cholesky_solve", at, "chol"), -1, 0)
-        return _solve(matmul.matrix_transpose(low), _solve(low, b), at)
+        return _solve(_adjoint(low), _solve(low, b), at)
 
 
 @api_guard.operator
@@ -207,7 +213,8 @@ def matrix_solve_ls(
     """x of least squares |matrix x - rhs|^2 + l2_regularizer |x|^2, by the normal equations.
 
     Args:
-        matrix: floating tensor (..., m, n) of full rank, m >= n; for m < n the shortest x.
+        matrix: floating or complex tensor (..., m, n) of full rank, m >= n; for m < n the
+            shortest x.
         rhs: tensor (..., m, k) of the same dtype.
         l2_regularizer: scalar.
         fast: accepted; there is one way.
@@ -215,7 +222,7 @@ def matrix_solve_ls(
     """
     with scope(name, "matrix_solve_ls") as at:
         a, b = operands(matrix, rhs, "matrix_solve_ls", ("matrix", "rhs"))
-        require(a, FLOATING, "matrix_solve_ls", "matrix")
+        require(a, FLOATING_OR_COMPLEX, "matrix_solve_ls", "matrix")
         dims = dims_of(a)
         if dims is None or dims[-1] is None or dims[-2] is None:
             raise ValueError(
@@ -223,29 +230,47 @@ def matrix_solve_ls(
                 f"{shapes.text(dims)}"
             )
         wide = dims[-2] < dims[-1]
-        gram = matmul.matmul(a, a, transpose_a=not wide, transpose_b=wide)
-        weight = convert_to_tensor(l2_regularizer, a.dtype, name="l2_regularizer")
+        gram = matmul.matmul(a, a, adjoint_a=not wide, adjoint_b=wide)
+        weight = _weight(l2_regularizer, a.dtype)
         gram = gram + weight * _identity_like(gram)
         if wide:
-            return matmul.matmul(a, _solve(gram, b), transpose_a=True, name=at)
-        return _solve(gram, matmul.matmul(a, b, transpose_a=True), at)
+            return matmul.matmul(a, _solve(gram, b), adjoint_a=True, name=at)
+        return _solve(gram, matmul.matmul(a, b, adjoint_a=True), at)
+
+
+def _weight(value: Any, dtype: DType) -> Tensor:
+    """A real number, of a complex dtype where the matrices have it."""
+    return elementwise.cast(
+        convert_to_tensor(value, dtype.real_dtype, name="l2_regularizer"), dtype
+    )
 
 
 @api_guard.operator
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the determinant of positive definite matrices."""
+    """The logarithm, a real number, of the determinant of positive definite matrices."""
     with scope(name, "logdet") as at:
-        diagonal = matrices.matrix_diag_part(cholesky(matrix))
+        diagonal = parts.real(matrices.matrix_diag_part(cholesky(matrix)))
         total = reduction.reduce_sum(elementwise.log(diagonal), -1)
         return elementwise.add(total, total, name=at)
 
 
 @api_guard.operator
 def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The sign of the determinant, and the logarithm of its size."""
-    with scope(name, "LogMatrixDeterminant"):
-        found = matrices.matrix_determinant(input)
+    """The sign of the determinant, and the logarithm of its size, both of input's dtype.
+
+    Of complex matrices the sign is a complex number of size 1, or 0.
+    """
+    with scope(name, "LogMatrixDeterminant") as at:
+        x = convert_to_tensor(input, name="input")
+        if x.dtype.is_complex:
+            return _complex_slogdet(x, at)
+        found = matrices.matrix_determinant(x)
         return elementwise.sign(found), elementwise.log(elementwise.abs(found))
+
+
+@of_any_rank("LogMatrixDeterminant", 2)
+def _complex_slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    return factors.log_determinant(_square(input, "LogMatrixDeterminant", name or ""))
 
 
 @api_guard.operator
@@ -269,5 +294,5 @@ def matvec(
 
 @api_guard.operator
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Matrices transposed; elements are real."""
-    return matmul.matrix_transpose(matrix, name or "adjoint")
+    """Matrices transposed, with conjugate elements."""
+    return matmul.matrix_transpose(matrix, name or "adjoint", conjugate=True)
