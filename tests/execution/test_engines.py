@@ -261,12 +261,12 @@ def test_a_pickle_that_names_an_unknown_engine_is_refused(name: str) -> None:
         pickling.rebuild("state", facts)
 
 
-# ---- what one engine alone has ----
+# ---- features of one engine ----
 
 
 @pytest.mark.parametrize("op", ["ReduceSum", "Mystery"])
 def test_an_operator_that_cinfer_lacks_is_named_with_the_target_that_has_it(op: str) -> None:
-    """ReduceSum of version 11 is the Python runtime's alone, Mystery is no engine's."""
+    """ReduceSum of version 11 is the Python runtime's alone; neither engine has Mystery."""
     rows = np.ones((2, 3), np.float32)
     data, inputs = one_node(op, [rows], {"axes": [0]}, [np.float32], version=11)
     with pytest.raises(errors.UnimplementedError) as refusal:

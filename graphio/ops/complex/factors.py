@@ -18,9 +18,9 @@ from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import node, operation, scalar
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.complex import reflections
-from graphio.ops.complex.arithmetic import given, multiplied
+from graphio.ops.complex.arithmetic import multiplied
 from graphio.ops.complex.embedding import columns, embedded, parted, zeros
-from graphio.ops.complex.parts import Parts, conjugate, joined, parts_of
+from graphio.ops.complex.parts import Parts, conjugate, given, joined, parts_of
 from graphio.ops.control_flow.loops import while_loop
 from graphio.ops.linalg import matmul, matrices
 from graphio.ops.math import comparison, elementwise, reduction
