@@ -61,7 +61,13 @@ def installed(engine: str) -> bool:
     """Whether an engine can be imported."""
     import importlib.util
 
-    return engine in engines.ENGINES or importlib.util.find_spec(engine) is not None
+    if engine not in engines.ENGINES:
+        return importlib.util.find_spec(engine) is not None
+    try:
+        engines.ENGINES[engine].imported()
+    except ImportError:
+        return False
+    return True
 
 
 def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loaded:

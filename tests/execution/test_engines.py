@@ -131,6 +131,16 @@ def test_the_commands_run_a_registered_engine(third: Third, saved: Path, graphio
     assert "third" in graphio("inspect", saved).out
 
 
+def test_the_commands_go_without_an_engine_that_is_not_installed(
+    saved: Path, graphio: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(engines.ENGINES, "third", engines.Engine("third", "absent_engine"))
+    found = graphio("inspect", saved, "--json").json["engines"]
+    assert found["third"] == {"runs": None, "why": "No module named 'absent_engine'"}
+    rows = graphio("bench", saved, "--seconds", 0.01, "--json").json["engines"]
+    assert [row["engine"] for row in rows] == ["cinfer", "runtime"]
+
+
 # ---- choosing ----
 
 
@@ -261,12 +271,12 @@ def test_a_pickle_that_names_an_unknown_engine_is_refused(name: str) -> None:
         pickling.rebuild("state", facts)
 
 
-# ---- features of one engine ----
+# ---- errors that name another engine ----
 
 
 @pytest.mark.parametrize("op", ["ReduceSum", "Mystery"])
 def test_an_operator_that_cinfer_lacks_is_named_with_the_target_that_has_it(op: str) -> None:
-    """ReduceSum of version 11 is the Python runtime's alone; neither engine has Mystery."""
+    """The Python runtime alone has ReduceSum of version 11; no engine has Mystery."""
     rows = np.ones((2, 3), np.float32)
     data, inputs = one_node(op, [rows], {"axes": [0]}, [np.float32], version=11)
     with pytest.raises(errors.UnimplementedError) as refusal:

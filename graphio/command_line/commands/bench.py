@@ -69,9 +69,8 @@ def _rows(names: list[str], threads: list[int]) -> list[_Row]:
 
 
 def _those_for(model: str) -> list[str]:
-    if opening.kind_of(model) != opening.ONNX:
-        return engine_names()
-    return [name for name in engines.names() if engines.installed(name)]
+    reading = engines.names() if opening.kind_of(model) == opening.ONNX else engine_names()
+    return [name for name in reading if engines.installed(name)]
 
 
 class _Row:

@@ -51,7 +51,7 @@ def command(
 
         facts["cost"] = cost_of(opening.model_bytes(file), signature, size)
     output.show(facts, as_json, lambda console: console.print(tree(facts)))
-    if not all(engine["runs"] for engine in facts["engines"].values()):
+    if any(engine["runs"] is False for engine in facts["engines"].values()):
         raise typer.Exit(1)
 
 
@@ -78,13 +78,15 @@ def model_facts(path: str, kind: str, nodes: bool = False) -> Facts:
 
 
 def _engines(data: bytes) -> Facts:
-    """Whether each engine has all operators."""
+    """Whether each engine has all operators; None for one that is not installed."""
     from graphio.execution import engines
 
     found: Facts = {}
     for name in engine_names():
         try:
             loaded = engines.load(name, data, lazy=True)
+        except ImportError as error:
+            found[name] = {"runs": None, "why": str(error)}
         except errors.UnimplementedError as error:
             found[name] = {"runs": False, "why": str(error)}
         else:
