@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from graphio.framework import source as program
 from graphio.support import errors
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _default() -> Engine:
             f"not there: {error}. target={second.name!r}, or {_VARIABLE}={second.name} in the "
             "environment, chooses it without this warning",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=program.user_level(),
         )
         return second
     return first

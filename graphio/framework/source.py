@@ -57,6 +57,14 @@ def user_line() -> Source:
     return NOWHERE
 
 
+def user_level() -> int:
+    """The stacklevel with which a warning of the caller names the user's line."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and is_inside(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 @functools.lru_cache(maxsize=4096)
 def _shared(file: str, line: int, function: str) -> Source:
     """A line as an object that the operations made there have in common."""

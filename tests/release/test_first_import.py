@@ -143,7 +143,7 @@ with warnings.catch_warnings(record=True) as found:
         thread.join()
 print(*sessions, sep="\\n")
 for one in found:
-    print(one.category.__name__, one.message)
+    print(one.category.__name__, one.filename, one.message)
 """
 
 
@@ -155,7 +155,8 @@ def test_without_the_compiled_module_what_names_no_engine_runs_in_python_with_on
     *ran, warning = done.stdout.splitlines()
     assert len(ran) == 12 and all("in runtime of" in line for line in ran)
     assert warning.startswith(
-        "RuntimeWarning models run in the engine 'runtime', which is slower, because 'cinfer' is "
+        "RuntimeWarning <string> models run in the engine 'runtime', which is slower, because "
+        "'cinfer' is not there: "
     )
     assert f"run pip install . in {checkout}" in warning and "GRAPHIO_TARGET=runtime" in warning
 
