@@ -46,6 +46,7 @@ _REGISTERED_BY = {
     "negative": "graphio.ops.math.elementwise",
     "new_graph": "graphio.framework.graph",
     "new_session": "graphio.execution.session",
+    "node": "graphio.ops.base.emit",
     "node_def": "graphio.protos.graph_def",
     "operation_text": "graphio.observe.printing",
     "region_by_name": "graphio.autodiff.custom_gradients",

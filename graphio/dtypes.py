@@ -68,12 +68,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from graphio.ops.complex.parts import complex as complex
     from graphio.ops.math.elementwise import cast as cast
     from graphio.ops.math.elementwise import saturate_cast as saturate_cast
 else:
 
     def __getattr__(name: str) -> Any:
-        """cast and saturate_cast, which need the builder; types of references."""
+        """cast, saturate_cast and complex, which need the builder; types of references."""
+        if name == "complex":
+            from graphio.ops.complex import parts
+
+            return parts.complex
         if name in ("cast", "saturate_cast"):
             from graphio.ops.math import elementwise
 

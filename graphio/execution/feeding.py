@@ -214,7 +214,8 @@ class Feeder:
         if raw.dtype.kind not in "biufc":
             raise self._refused(_cast_error(raw, self._numpy), value, _no_numbers(raw))
         if raw.dtype.kind == "c" and not requested.is_complex:
-            raise self._refused(TypeError, value, "it is complex")
+            words = "it is complex: feed its .real, or make the placeholder complex"
+            raise self._refused(TypeError, value, words)
         if requested.is_integer and raw.dtype.kind == "f" and not np.isfinite(raw).all():
             raise self._refused(ValueError, value, "no integer is NaN or infinite")
         from_python = not isinstance(value, (np.ndarray, np.generic))

@@ -149,6 +149,8 @@ def _of_numpy(array: Array, dtype: DType | None) -> Array:
     if dtype is None or dtypes.as_dtype(array.dtype) == dtype:
         kind = array.dtype
         return np.array(array, kind if kind.isnative else kind.newbyteorder("="), order="C")
+    if array.dtype.kind == "c" and not dtype.is_complex:
+        raise TypeError(f"Expected {dtype.name}, got an array of {array.dtype}.{_NO_COMPLEX}")
     if (array.dtype == object) != (dtype == dtypes.string):
         raise TypeError(f"Expected {dtype.name}, got an array of {array.dtype}")
     with np.errstate(all="ignore"):
@@ -187,6 +189,9 @@ _ACCEPTS: dict[str, tuple[type, ...]] = {
 }
 
 
+_NO_COMPLEX = " Give the real part (.real), or use a complex dtype: tf.cast(x, tf.complex64)."
+
+
 def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
     for v in flat:
         if isinstance(v, Tensor):
@@ -205,6 +210,7 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
         if not isinstance(v, accepts):
             raise TypeError(
                 f"Expected {chosen.name}, got {v!r} of type '{type(v).__name__}' instead."
+                + (_NO_COMPLEX if isinstance(v, (complex, np.complexfloating)) else "")
             )
     try:
         if chosen == dtypes.string:

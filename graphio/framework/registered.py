@@ -28,6 +28,11 @@ in_graph_of_inputs: Registered[[Callable[..., Any]], Callable[..., Any]] = Regis
     "in_graph_of_inputs"
 )
 
+#: the output of a new node: an operator, its inputs, the dtype and the static shape
+node: Registered[[str, Sequence[Tensor], DType, tuple[int | None, ...] | None], Tensor] = (
+    Registered("node")
+)
+
 # ---- running ----
 
 #: the session given, or the default one, which must be of the graph; and which method asks

@@ -598,8 +598,10 @@ class Variable(Handle, Operators):
             self._check_shape(tensor, tf_type)
             graph = scopes.get_default_graph()
             read = by_handle(self._read("ReadVariable", graph), self.use_resource)
-            made = graph.add_operation(op, [read, tensor], [(self.dtype, self._shape)])
-            return self._assign(made.outputs[0], scope, tf_type)
+            dims = None if self._shape.ndims is None else tuple(self._shape.as_list())
+            return self._assign(
+                registered.node(op, [read, tensor], self.dtype, dims), scope, tf_type
+            )
 
     def _of_own_dtype(self, value: Any, tf_type: str) -> Tensor:
         if not self.use_resource and isinstance(value, Tensor) and value.dtype != self.dtype:

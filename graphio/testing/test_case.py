@@ -427,8 +427,8 @@ def compute_gradient(
         extra_feed_dict: values of other tensors.
 
     Returns:
-        (theoretical, numeric), each of shape (elements of x, elements of y); for several x a list
-        of pairs.
+        (theoretical, numeric), each of shape (elements of x, elements of y), a complex element
+        being two, its parts; for several x a list of pairs.
     """
     several = isinstance(x, (list, tuple))
     xs = list(x) if several else [x]
@@ -469,21 +469,27 @@ def _theoretical(run: Callable[..., Any], x: Any, y: Tensor, y_shape: Any) -> Ar
         (dx,) = gradients(y, x, grad_ys=seed, unconnected_gradients="zero")
         dx = array.identity(dx)  # dense, where slices arrive
     columns = []
-    for i in range(int(np.prod(y_shape, dtype=int))):
+    for i in range(_flat_parts(np.zeros(y_shape, y.dtype.as_numpy_dtype)).size):
         direction = np.zeros(y_shape, y.dtype.as_numpy_dtype)
-        direction.reshape(-1)[i] = 1
-        columns.append(run(dx, more={seed: direction}))
-    return np.stack([np.ravel(column) for column in columns], 1)
+        _flat_parts(direction)[i] = 1
+        columns.append(_flat_parts(run(dx, more={seed: direction})))
+    return np.stack(columns, 1)
+
+
+def _flat_parts(array: Array) -> Array:
+    """The numbers of an array in a row, of complex ones their parts; a view where it can be."""
+    flat: Array = np.ravel(array)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
 def _numeric(run: Callable[..., Any], start: Array, y: Tensor, delta: float) -> Array:
     rows = []
-    for i in range(start.size):
+    for i in range(_flat_parts(start).size):
         ends = []
         for sign in (1, -1):
-            moved = start.copy()
-            moved.reshape(-1)[i] += sign * delta
-            ends.append(np.ravel(run(y, moved)).astype(np.float64))
+            moved = np.array(start, order="C")
+            _flat_parts(moved)[i] += sign * delta
+            ends.append(_flat_parts(run(y, moved)).astype(np.float64))
         rows.append((ends[0] - ends[1]) / (2 * delta))
     return np.stack(rows)
 

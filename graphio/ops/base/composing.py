@@ -23,17 +23,25 @@ class Request(NamedTuple):
     Attributes:
         op, domain: the operator.
         inputs: its inputs, None for those left out.
-        dtype: of its output.
-        dims: the static shape of its output.
+        outputs: the dtype and the static shape of each output.
         attrs: its attributes.
     """
 
     op: str
     domain: str
     inputs: Sequence[Tensor | None]
-    dtype: DType
-    dims: Dims
+    outputs: Sequence[tuple[DType, Dims]]
     attrs: Mapping[str, object]
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of its first output."""
+        return self.outputs[0][0]
+
+    @property
+    def dims(self) -> Dims:
+        """The static shape of its first output."""
+        return self.outputs[0][1]
 
 
 def composed(
@@ -48,7 +56,5 @@ def composed(
     if not any(t is not None and t.dtype.is_complex for t in inputs):
         if op != "Cast" or not outputs[0][0].is_complex:
             return None
-    if len(outputs) != 1:
-        return None
-    dtype, dims = outputs[0]
-    return registered.composed(Request(op, domain, inputs, dtype.base_dtype, dims, attrs), name)
+    kinds = [(dtype.base_dtype, dims) for dtype, dims in outputs]
+    return registered.composed(Request(op, domain, inputs, kinds, attrs), name)

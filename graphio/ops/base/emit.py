@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes, scopes
+from graphio.framework import dtypes, registered, scopes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_shape, constant_value
@@ -130,6 +130,11 @@ def node(
     return made.outputs[0]
 
 
+@registered.node.register
+def _plain_node(op: str, inputs: Sequence[Tensor], dtype: DType, dims: Dims) -> Tensor:
+    return node(op, inputs, dtype, dims)
+
+
 def is_symbolic(value: Any) -> bool:
     """Whether value is a tensor or variable, so that its numbers come at run time."""
     return isinstance(value, Tensor) or hasattr(value, "initial_value")
@@ -216,9 +221,11 @@ def require(tensor: Tensor, kind: str, op: str, parameter: str = "x") -> None:
     """
     words, holds = _KINDS[kind]
     if not holds(tensor.dtype.base_dtype):
+        advice = "use tf.abs, tf.math.real or tf.math.imag of it"
         raise TypeError(
             f"Value passed to parameter '{parameter}' of '{op}' has DataType "
-            f"{tensor.dtype.base_dtype.name}, expected {words}; cast it"
+            f"{tensor.dtype.base_dtype.name}, expected {words}; "
+            f"{advice if tensor.dtype.is_complex else 'cast it'}"
         )
 
 

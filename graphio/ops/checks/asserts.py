@@ -169,7 +169,7 @@ def assert_near(
     """An operation that fails unless |x - y| <= atol + rtol |y| holds for every element.
 
     Args:
-        x, y: floating tensors of one dtype, broadcasting.
+        x, y: floating or complex tensors of one dtype, broadcasting.
         rtol, atol: None: ten times the dtype's epsilon.
         data, summarize, message, name: as assert_equal's.
 
@@ -181,7 +181,7 @@ def assert_near(
         a, b = operands(x, y, "assert_near")
         epsilon = 10 * _epsilon(a.dtype)
         relative, absolute = (
-            convert_to_tensor(epsilon if v is None else v, dtype=a.dtype, name=label)
+            convert_to_tensor(epsilon if v is None else v, dtype=a.dtype.real_dtype, name=label)
             for v, label in ((rtol, "rtol"), (atol, "atol"))
         )
         shown = [
@@ -202,6 +202,6 @@ def assert_near(
 
 
 def _epsilon(dtype: DType) -> float:
-    if not dtype.is_floating:
+    if not dtypes.carries_gradient(dtype):
         raise TypeError(f"assert_near: the tensors are {dtype.name}, expected a floating dtype")
     return 2**-7 if dtype == dtypes.bfloat16 else float(np.finfo(dtype.as_numpy_dtype).eps)

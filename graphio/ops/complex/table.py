@@ -48,7 +48,7 @@ def composed(request: Request, name: str | None) -> Tensor | None:
         TypeError: the operator takes none.
     """
     build = COMPOSITIONS.get((request.domain, request.op))
-    if build is not None:
+    if build is not None and len(request.outputs) == 1:
         with scope(name, request.op) as at:
             return build(request, at)
     _check(request)
@@ -57,10 +57,8 @@ def composed(request: Request, name: str | None) -> Tensor | None:
 
 def _check(request: Request) -> None:
     row = operators.find(request.domain, request.op, _NEWEST)
-    if row is None:
-        return
     found = next((t for t in request.inputs if t is not None and t.dtype.is_complex), None)
-    if found is not None and not row.takes(found.dtype.number):
+    if row is not None and found is not None and not row.takes(found.dtype.number):
         raise TypeError(
             f"{request.op} takes no {found.dtype.base_dtype.name} ('{found.name}'): {_UNORDERED}"
         )

@@ -285,10 +285,10 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
-    """x / sqrt(max(sum(x^2), epsilon)) along axis.
+    """x / sqrt(max(sum(|x|^2), epsilon)) along axis.
 
     Args:
-        x: floating tensor.
+        x: floating or complex tensor.
         axis: an axis or a list of them; None: all.
         epsilon: the minimum sum of squares.
         name: of the operation.
@@ -297,10 +297,10 @@ def l2_normalize(
     with scope(name, "l2_normalize") as at:
         tensor = convert_to_tensor(x, name="x")
         axes = renamed("axis", axis, "dim", dim)
-        total = reduction.reduce_sum(elementwise.square(tensor), axes, keepdims=True)
-        return elementwise.multiply(
-            tensor, elementwise.rsqrt(elementwise.maximum(total, epsilon)), name=at
-        )
+        sizes = elementwise.abs(tensor) if tensor.dtype.is_complex else tensor
+        total = reduction.reduce_sum(elementwise.square(sizes), axes, keepdims=True)
+        inverse = elementwise.rsqrt(elementwise.maximum(total, epsilon))
+        return elementwise.multiply(tensor, elementwise.cast(inverse, tensor.dtype), name=at)
 
 
 @api_guard.operator
