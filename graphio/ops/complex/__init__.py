@@ -10,4 +10,7 @@ elementary   exponentials, logarithms, roots, trigonometric and hyperbolic funct
 inverse      their inverses, powers
 contractions einsum; multiplications along axes
 slopes       gradients of analytic functions
+embedding    complex matrices as real ones of twice the size
+reflections  Householder's, of embedded matrices
+factors      equations, factors and determinants of matrices
 """

@@ -18,10 +18,8 @@ from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import node, operation, scalar
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.complex import reflections
-from graphio.ops.complex.arithmetic import multiplied
 from graphio.ops.complex.embedding import columns, embedded, parted, zeros
 from graphio.ops.complex.parts import Parts, conjugate, given, joined, parts_of
-from graphio.ops.control_flow.loops import while_loop
 from graphio.ops.linalg import matmul, matrices
 from graphio.ops.math import comparison, elementwise, reduction
 
@@ -168,20 +166,6 @@ def _with_signs(x: Tensor, signs: Tensor) -> Tensor:
 # ---- determinants ----
 
 
-def _products(x: Parts) -> Parts:
-    """The products (...) of complex vectors (..., n)."""
-
-    def body(k: Tensor, re: Tensor, im: Tensor) -> list[Tensor]:
-        last = (x.re.shape.ndims or 1) - 1
-        factor = Parts(*(primitive.gather(part, k, last) for part in x))
-        return [k + 1, *multiplied(Parts(re, im), factor)]
-
-    count = _size(x.re, -1)
-    one = reduction.reduce_sum(x.re[..., :0], -1) + 1.0
-    start = [primitive.int_vector([0])[0], one, array.zeros_like(one)]
-    return Parts(*while_loop(lambda k, *_: comparison.less(k, count), body, start)[1:])
-
-
 def _turns_and_diagonal(x: Tensor) -> tuple[Parts, Tensor]:
     """Of x = q r: numbers (..., n) of size 1 whose product is q's determinant, and r's diagonal."""
     made = columns(in_double(x))
@@ -192,10 +176,15 @@ def _turns_and_diagonal(x: Tensor) -> tuple[Parts, Tensor]:
     )
 
 
+def _product(x: Parts, like: Tensor) -> Tensor:
+    """The products (...) of complex vectors (..., n), rounded to another tensor's dtype."""
+    return primitive.cast(reduction.reduce_prod(joined(x.re, x.im), -1), like.dtype)
+
+
 def _determinant(request: Request, name: str) -> Tensor:
     x = given(request, 0)
     turns, diagonal = _turns_and_diagonal(x)
-    found = rounded(_products(Parts(turns.re * diagonal, turns.im * diagonal)), x)
+    found = _product(Parts(turns.re * diagonal, turns.im * diagonal), x)
 
     def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
         return [_in_matrices(arriving[0] * conjugate(found)) * inverse_adjoint(x)]
@@ -220,7 +209,7 @@ def log_determinant(x: Tensor) -> tuple[Tensor, Tensor]:
     their sizes as complex numbers."""
     turns, diagonal = _turns_and_diagonal(x)
     signs = elementwise.sign(diagonal)
-    sign = rounded(_products(Parts(turns.re * signs, turns.im * signs)), x)
+    sign = _product(Parts(turns.re * signs, turns.im * signs), x)
     size = reduction.reduce_sum(elementwise.log(elementwise.abs(diagonal)), -1)
     log = rounded(Parts(size, array.zeros_like(size)), x)
 

@@ -123,5 +123,5 @@ def normalize(
     """A tensor over its norm, and the norm; see norm for the arguments."""
     with scope(name, "normalize") as at:
         x = convert_to_tensor(tensor, name="tensor")
-        length = norm(x, ord=ord, axis=axis, keepdims=True)
-        return elementwise.divide(x, elementwise.cast(length, x.dtype), name=at), length
+        length = elementwise.cast(norm(x, ord=ord, axis=axis, keepdims=True), x.dtype)
+        return elementwise.divide(x, length, name=at), length
