@@ -1,8 +1,8 @@
 """Complex matrices as real ones of twice the size.
 
-Each element a + bi becomes [[a, -b], [b, a]]. Products, transposes (of the adjoint) and inverses of
-these are those of the complex matrices. Of a product's right factor the first columns of these
-blocks suffice, a matrix of columns (a, b, a, b, ...).
+Each element a + bi becomes [[a, -b], [b, a]]: these multiply and have inverses as the complex
+matrices do, and the transpose is the adjoint. Of the right operand of a multiplication the first
+columns of these blocks suffice, a matrix of columns (a, b, a, b, ...).
 """
 
 from __future__ import annotations

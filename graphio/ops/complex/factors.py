@@ -141,9 +141,9 @@ def singular(x: Parts, full: bool, wide: bool) -> tuple[Tensor, Parts, Parts]:
     gram = matmul.matmul(whole, first, transpose_a=not wide)
     count = _lesser(x.re)
     near = Parts(*(index.reverse(p, [-1])[..., :count] for p in hermitian(parted(gram))[1]))
-    turned = matmul.matmul(whole, columns(near), transpose_a=wide)
-    s = elementwise.sqrt(reduction.reduce_sum(elementwise.square(turned), -2))
-    q, r = triangular(parted(turned), full)
+    mapped = matmul.matmul(whole, columns(near), transpose_a=wide)
+    s = elementwise.sqrt(reduction.reduce_sum(elementwise.square(mapped), -2))
+    q, r = triangular(parted(mapped), full)
     # The diagonal of r has the singular values with signs that belong to the vectors.
     negative = comparison.less(matrices.matrix_diag_part(r.re), 0.0)
     signs = primitive.select(negative, scalar(-1, s.dtype), scalar(1, s.dtype))
@@ -167,7 +167,8 @@ def _with_signs(x: Tensor, signs: Tensor) -> Tensor:
 
 
 def _turns_and_diagonal(x: Tensor) -> tuple[Parts, Tensor]:
-    """Of x = q r: numbers (..., n) of size 1 whose product is q's determinant, and r's diagonal."""
+    """Of x = q r: numbers (..., n) of size 1, which multiplied are the determinant of q; and the
+    diagonal of r."""
     made = columns(in_double(x))
     reduced = reflections.to_triangles(made, _size(x, -1))
     turns = reflections.determinants(reduced)
@@ -176,15 +177,15 @@ def _turns_and_diagonal(x: Tensor) -> tuple[Parts, Tensor]:
     )
 
 
-def _product(x: Parts, like: Tensor) -> Tensor:
-    """The products (...) of complex vectors (..., n), rounded to another tensor's dtype."""
+def _multiplied(x: Parts, like: Tensor) -> Tensor:
+    """The elements of vectors (..., n) multiplied, rounded to another tensor's dtype."""
     return primitive.cast(reduction.reduce_prod(joined(x.re, x.im), -1), like.dtype)
 
 
 def _determinant(request: Request, name: str) -> Tensor:
     x = given(request, 0)
     turns, diagonal = _turns_and_diagonal(x)
-    found = _product(Parts(turns.re * diagonal, turns.im * diagonal), x)
+    found = _multiplied(Parts(turns.re * diagonal, turns.im * diagonal), x)
 
     def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
         return [_in_matrices(arriving[0] * conjugate(found)) * inverse_adjoint(x)]
@@ -209,13 +210,13 @@ def log_determinant(x: Tensor) -> tuple[Tensor, Tensor]:
     their sizes as complex numbers."""
     turns, diagonal = _turns_and_diagonal(x)
     signs = elementwise.sign(diagonal)
-    sign = _product(Parts(turns.re * signs, turns.im * signs), x)
+    sign = _multiplied(Parts(turns.re * signs, turns.im * signs), x)
     size = reduction.reduce_sum(elementwise.log(elementwise.abs(diagonal)), -1)
     log = rounded(Parts(size, array.zeros_like(size)), x)
 
     def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
         by_sign, by_log = arriving
-        # What turns the sign turns its size by none: the part of the gradient across it counts.
+        # The sign only turns: the part of its gradient across it counts.
         across = parts_of(by_sign * conjugate(sign)).im
         return [_in_matrices(joined(parts_of(by_log).re, across)) * inverse_adjoint(x)]
 

@@ -1,8 +1,8 @@
 """Householder reflections of complex matrices, given as columns (graphio.ops.complex.embedding).
 
 A reflection is H = I - tau v v^H with complex tau, so that H^H x = (.., beta, 0, ..) with real
-beta, of the sign opposite to the real part of the element that it replaces (LAPACK's). Triangles
-have real diagonals, and Hermitian matrices become real tridiagonal ones.
+beta, whose sign is not that of the real part of the element there before (LAPACK's). Triangles have
+real diagonals, and Hermitian matrices become real tridiagonal ones.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
 from graphio.ops.base import shapes
-from graphio.ops.base.emit import FLOATING, describe, require, scalar, scope
+from graphio.ops.base.emit import FLOATING, FLOATING_OR_COMPLEX, describe, require, scalar, scope
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.checks import run_checks
 from graphio.ops.control_flow.loops import while_loop
@@ -24,9 +24,11 @@ from graphio.support import api_guard
 __all__ = ["expm", "matrix_rank", "pinv"]
 
 
-def _matrices(value: Any, name: str, op: str, at: str, any_rank: bool = False) -> Tensor:
+def _matrices(
+    value: Any, name: str, op: str, at: str, any_rank: bool = False, kind: str = FLOATING
+) -> Tensor:
     x = convert_to_tensor(value, name=name)
-    require(x, FLOATING, op, name)
+    require(x, kind, op, name)
     if x.shape.ndims is None and any_rank:
         return run_checks.matrices(x, op)
     if x.shape.ndims is None or x.shape.ndims < 2:
@@ -44,14 +46,14 @@ def expm(input: Any, name: str | None = None) -> Tensor:
     matrices.
 
     Args:
-        input: floating tensor (..., n, n), n known.
+        input: floating or complex tensor (..., n, n), n known.
         name: of the operation.
 
     Raises:
         ValueError: the matrices are not square.
     """
     with scope(name, "matrix_exponential") as at:
-        x = _matrices(input, "input", "matrix_exponential", at)
+        x = _matrices(input, "input", "matrix_exponential", at, kind=FLOATING_OR_COMPLEX)
         dims = dims_of(x)
         assert dims is not None
         (size,) = shapes.merge(dims[-2:-1], dims[-1:], describe(at, "matrix_exponential")) or (
@@ -70,12 +72,13 @@ def expm(input: Any, name: str | None = None) -> Tensor:
         exponent = array.where(
             elementwise.is_finite(exponent), exponent, array.zeros_like(exponent)
         )
-        upper, lower = _pade(x / elementwise.pow(convert_to_tensor(2.0, x.dtype), exponent), size)
+        scale = elementwise.pow(convert_to_tensor(2.0, exponent.dtype), exponent)
+        upper, lower = _pade(x / elementwise.cast(scale, x.dtype), size)
         first = solving.matrix_solve(lower, upper)
         result = while_loop(
             lambda i, m: comparison.less(i, exponent),
             lambda i, m: [i + 1.0, matmul.matmul(m, m)],
-            [convert_to_tensor(0.0, x.dtype), first],
+            [convert_to_tensor(0.0, exponent.dtype), first],
         )[1]
         return array.identity(result, name=at)
 
