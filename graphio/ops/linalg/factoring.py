@@ -94,14 +94,20 @@ def _eig_gradient(op: Operation, de: Tensor | None, dv: Tensor | None) -> Gradie
 
 
 def _slope_of_eig(values: Tensor, vectors: Tensor, de: Tensor | None, dv: Tensor | None) -> Tensor:
-    """v (diag(de) + f (v^H dv)) v^H, made Hermitian; f is 1 / (e_j - e_i) off the diagonal."""
+    """v (diag(de) + f (v^H dv)) v^H, made Hermitian; f is 1 / (e_j - e_i) off the diagonal.
+
+    Of complex matrices in the lower triangle, which is what is read.
+    """
     inner = matrices.matrix_diag(array.zeros_like(values) if de is None else de)
     if dv is not None:
         apart = array.expand_dims(values, -2) - array.expand_dims(values, -1)
         transposed = matmul.matmul(vectors, dv, adjoint_a=True)
         inner = inner + _over_real(transposed, apart)
     whole = matmul.matmul(vectors, matmul.matmul(inner, vectors, adjoint_b=True))
-    return 0.5 * (whole + _adjoint(whole))
+    if not whole.dtype.is_complex:
+        return 0.5 * (whole + _adjoint(whole))
+    low = matrices.matrix_band_part(whole + _adjoint(whole), -1, 0)
+    return matrices.matrix_set_diag(low, 0.5 * matrices.matrix_diag_part(low))
 
 
 def _over_real(x: Tensor, y: Tensor) -> Tensor:
@@ -165,22 +171,32 @@ def _qr_gradient(op: Operation, dq: Tensor | None, dr: Tensor | None) -> Gradien
 def _slope_of_qr(
     x: Tensor, q: Tensor, r: Tensor, full: bool, name: str, dq: Tensor | None, dr: Tensor | None
 ) -> Tensor:
-    """Walter and Lehmann 2018; for a square or a tall matrix, whose q is as wide as it."""
+    """Walter and Lehmann 2018; of a wide matrix the first columns make q, the others are q times
+    those of r."""
     dims = dims_of(x)
-    if full and dims is not None and dims[-1] != dims[-2]:
-        raise NotImplementedError(f"the gradient of Qr '{name}' needs full_matrices=False")
-    if dims is None or None in dims[-2:] or (dims[-2] or 0) < (dims[-1] or 0):
+    if dims is None or None in dims[-2:]:
         raise NotImplementedError(
-            f"the gradient of Qr '{name}' needs at least as many rows as columns, got "
-            f"{shapes.text(dims)}"
+            f"the gradient of Qr '{name}' needs matrices of known sizes, got {shapes.text(dims)}"
         )
+    rows, columns = (size or 0 for size in dims[-2:])
+    if full and rows > columns:
+        raise NotImplementedError(f"the gradient of Qr '{name}' needs full_matrices=False")
     by_q = array.zeros_like(q) if dq is None else dq
     by_r = array.zeros_like(r) if dr is None else dr
+    if rows >= columns:
+        return _slope_of_tall_qr(q, r, by_q, by_r)
+    by_rest = by_r[..., rows:]
+    by_q = by_q + matmul.matmul(x[..., rows:], by_rest, adjoint_b=True)
+    first = _slope_of_tall_qr(q, r[..., :rows], by_q, by_r[..., :rows])
+    return array.concat([first, matmul.matmul(q, by_rest)], -1)
+
+
+def _slope_of_tall_qr(q: Tensor, r: Tensor, by_q: Tensor, by_r: Tensor) -> Tensor:
     transposed = matmul.matmul(q, by_q, adjoint_a=True)
     square = matmul.matmul(r, by_r, adjoint_b=True)
     odd = transposed - _adjoint(transposed) + square - _adjoint(square)
     low = matrices.matrix_band_part(odd, -1, 0)
-    if x.dtype.is_complex:
+    if q.dtype.is_complex:
         # The diagonal of r stays real, which halves what is imaginary.
         low = matrices.matrix_set_diag(low, 0.5 * matrices.matrix_diag_part(low))
     first = matmul.matmul(q, by_r + _divided(low, r))
