@@ -14,7 +14,7 @@ import numpy as np
 
 from graphio.schema import functions, operators, tensors
 from graphio.schema.model_pb2 import Graph, Model, Node, Type
-from graphio.schema.nodes import PlainGraph, decoded
+from graphio.schema.nodes import PlainGraph, decoded, encoded_floats, encoded_ints, encoded_strings
 from graphio.support import errors
 
 __all__ = [
@@ -171,17 +171,18 @@ class Program:
         _check_all_read(steps, inputs, int(linear))
         return cls(tuple(steps), literals, name)
 
-    def attributes(self, linear: bool = False) -> dict[str, Any]:
+    def attributes(self, linear: bool = False) -> dict[str, bytes]:
         """The attributes of the node that the program is; linear: it follows a linear operator."""
-        found: dict[str, Any] = {
-            "ops": [s.op for s in self.steps],
-            "operands": [o for s in self.steps for o in s.operands],
-            "nodes": [*([self.linear] if linear else ()), *(s.node for s in self.steps)],
+        names = [s.node for s in self.steps]
+        found = {
+            "ops": encoded_strings([s.op for s in self.steps]),
+            "operands": encoded_ints(tuple([o for s in self.steps for o in s.operands])),
+            "nodes": encoded_strings([self.linear, *names] if linear else names),
         }
-        if any(number for s in self.steps for number in s.numbers):
-            found["numbers"] = [number for s in self.steps for number in s.numbers]
+        if any(map(any, [s.numbers for s in self.steps])):
+            found["numbers"] = encoded_floats([n for s in self.steps for n in s.numbers])
         if self.literals:
-            found["literals"] = list(self.literals)
+            found["literals"] = encoded_floats(self.literals)
         return found
 
     def nodes(self, inputs: Sequence[str], name: str) -> Iterator[Node]:

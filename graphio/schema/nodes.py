@@ -25,7 +25,10 @@ __all__ = [
     "Value",
     "ValueType",
     "decoded",
+    "encoded_floats",
     "encoded_graph",
+    "encoded_ints",
+    "encoded_strings",
     "encoded_value",
     "fill_graph",
     "fill_node",
@@ -39,7 +42,8 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 _AT_ONCE = 4096  # nodes that are parsed together
 _REMEMBERED = 256  # bytes: values of attributes as small as that are decoded once
-_KEPT = 4096  # decoded types and values
+_USUAL = 24  # bytes: values of attributes as small as that are encoded with their key once
+_KEPT = 4096  # types, values and fields that are remembered
 
 _NAME, _OP, _INPUT, _DEVICE, _ATTR, _DOMAIN, _CONTROL, _OUTPUT_TYPE, _SOURCE, _TF_TYPE = (
     wire.tag(Node, name)
@@ -51,6 +55,8 @@ _KEY, _VALUE = wire.tag(Attribute, "key"), wire.tag(Attribute, "value")
 _STORED = wire.number_tag(AttributeValue, "tensor")
 _BODY, _BODIES = wire.tag(AttributeValue, "g"), wire.tag(AttributeValue, "graphs")
 _IN_BODIES = wire.tag(AttributeValue.GraphList, "g")
+_STRINGS = wire.tag(AttributeValue, "strings")
+_IN_STRINGS = wire.tag(AttributeValue.StringList, "s")
 _NODE = wire.tag(Graph, "node")
 _GRAPH_NAME, _ARGUMENT, _OUTPUT, _CAPTURE, _TARGET = (
     wire.tag(Graph, name) for name in ("name", "input", "output", "capture", "target")
@@ -254,25 +260,32 @@ class PlainGraph:
 # ---- values of attributes ----
 
 
-def encoded_value(value: Any) -> bytes:
-    """The bytes of an attribute: of an int, float32, string, or a list of ints, of floats (if any
-    is one) or of strings."""
+def encoded_value(value: float | str) -> bytes:
+    """The bytes of an attribute: of an int, float32 or string."""
     message = AttributeValue()
-    if isinstance(value, (list, tuple)):
-        if all(isinstance(v, str) for v in value) and value:
-            message.strings.s.extend(v.encode() for v in value)
-        elif any(isinstance(v, float) for v in value):
-            message.floats.f.extend(value)
-        else:
-            message.ints.SetInParent()
-            message.ints.i.extend(value)
-    elif isinstance(value, str):
+    if isinstance(value, str):
         message.s = value.encode()
     elif isinstance(value, float):
         message.f = value
     else:
         message.i = value
     return message.SerializeToString()
+
+
+@functools.lru_cache(_KEPT)
+def encoded_ints(values: tuple[int, ...]) -> bytes:
+    """The bytes of an attribute that is a list of ints."""
+    return AttributeValue(ints=AttributeValue.IntList(i=values)).SerializeToString()
+
+
+def encoded_floats(values: Iterable[float]) -> bytes:
+    """The bytes of an attribute that is a list of floats."""
+    return AttributeValue(floats=AttributeValue.FloatList(f=values)).SerializeToString()
+
+
+def encoded_strings(values: Iterable[str]) -> bytes:
+    """The bytes of an attribute that is a list of strings."""
+    return wire.sized(_STRINGS, b"".join([wire.sized(_IN_STRINGS, v.encode()) for v in values]))
 
 
 def decoded(value: Value) -> Any:
@@ -358,18 +371,16 @@ def _encoded(node: PlainNode) -> bytes:
         value = attr[key]
         if not isinstance(value, bytes):
             value = _encoded_large(value)
-        parts.append(_field(key, value))
+        parts.append(_known_field(key, value) if len(value) <= _USUAL else _field(key, value))
     return b"".join(parts)
 
 
 def _field(key: str, value: bytes) -> bytes:
     """An attribute as a field of a Node."""
-    return wire.sized(_ATTR, _encoded_key(key) + wire.sized(_VALUE, value))
+    return wire.sized(_ATTR, wire.sized(_KEY, key.encode()) + wire.sized(_VALUE, value))
 
 
-@functools.lru_cache(_KEPT)
-def _encoded_key(key: str) -> bytes:
-    return wire.sized(_KEY, key.encode())
+_known_field = functools.lru_cache(_KEPT)(_field)
 
 
 def _encoded_large(value: Array | Bodies) -> bytes:

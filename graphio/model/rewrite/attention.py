@@ -6,7 +6,7 @@ from graphio.model.rewrite.dimensions import Dimensions
 from graphio.model.rewrite.patterns import ANY_NUMBER, Match, replace, search
 from graphio.model.rewrite.work import Work, attributes, encoded
 from graphio.schema import operators
-from graphio.schema.nodes import PlainNode, encoded_value, tensor_type
+from graphio.schema.nodes import PlainNode, encoded_ints, tensor_type
 
 __all__ = ["apply"]
 
@@ -90,7 +90,7 @@ def _keys(work: Work, found: Match) -> str:
     if sizes is not None and len(sizes) == 4:
         kind = tensor_type(kind.dtype, (sizes[0], sizes[1], sizes[3], sizes[2]))
     name = work.shared.new_name(f"{transposed.name}/rows")
-    attr = {**transposed.attr, "perm": encoded_value(rows)}
+    attr = {**transposed.attr, "perm": encoded_ints(tuple(rows))}
     form = transposed.form.giving([kind])
     made = PlainNode(name, form, transposed.input, transposed.control_input, attr)
     work.add(made, transposed)

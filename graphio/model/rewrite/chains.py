@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphio.model.rewrite.program import Maker, literal, step_of
-from graphio.model.rewrite.work import Work, encoded
+from graphio.model.rewrite.work import Work
 from graphio.schema import fused
 from graphio.schema.nodes import PlainNode
 
@@ -103,7 +103,7 @@ def _fuse(work: Work, group: Sequence[PlainNode], inputs: Sequence[str]) -> None
     for node in group:
         maker.add(node)
     form = last.form.like("FusedElementwise", "graphio", 1)
-    attr = encoded(maker.program().attributes())
+    attr = maker.program().attributes()
     made = PlainNode(last.name, form, inputs, last.control_input, attr)
     for node in group[:-1]:
         work.remove(node)

@@ -35,6 +35,8 @@ _SHAPE_INPUT = {"Conv2DGradInput": 0, "ConvGradInput": 0, "AveragePool2DGrad": 0
 
 #: operators that give the sizes that a vector holds, all of them in their order
 _SAME_SIZES = frozenset(("Identity", "Cast", "Unsqueeze", "Squeeze", "Reshape"))
+#: operators whose results may be sizes
+_HOLDING = _SAME_SIZES | {"Shape", "Gather", "Slice", "Concat"}
 
 
 class ElementCount(NamedTuple):
@@ -62,9 +64,10 @@ class Dimensions:
         for node in work.ordered():
             for k, value in enumerate(node.values()):
                 self._known[value] = self._find(node, k, value)
-            sizes = None if node.domain else self._sizes_of(node)
-            if sizes is not None:
-                self._sizes[node.name] = sizes
+            if node.op in _HOLDING and not node.domain:
+                sizes = self._sizes_of(node)
+                if sizes is not None:
+                    self._sizes[node.name] = sizes
 
     def of(self, value: str) -> Dims | None:
         """The dimensions of a value, None if not even the rank is known."""
@@ -81,7 +84,9 @@ class Dimensions:
 
     def _find(self, node: PlainNode, output: int, value: str) -> Dims | None:
         shape = self._shape(value)
-        if shape is None or None not in shape or value in self._work.shared.fed:
+        if shape is None or None not in shape:
+            return shape
+        if value in self._work.shared.fed:
             return _own(shape, value, None)
         return _own(shape, value, self._rule(node, output))
 
@@ -122,7 +127,7 @@ class Dimensions:
             attrs = attributes(node)
             dims = self.of(node.input[0])
             return None if dims is None else dims[attrs.get("start", 0) : attrs.get("end")]
-        if node.op not in _SAME_SIZES | {"Gather", "Slice", "Concat"} or not node.input[0]:
+        if not node.input[0]:
             return None
         parts = [self._held(v) if v else None for v in node.input]
         if node.op == "Concat":

@@ -77,14 +77,13 @@ def _found(work: Work) -> list[PlainNode]:
     """The nodes that depend on constants alone, in order."""
     found: dict[str, PlainNode] = {}
     for node in work.ordered():
-        if not work.is_pure(node) or not _may_replace(work, node):
-            continue
-        given = [value for value in node.input if value]
-        if not given:
-            continue
-        if all(value in found or work.constant(value) is not None for value in given):
-            if _is_worth(work, node):
-                found[node.name] = node
+        for value in node.input:
+            if value and value not in found and work.constant(value) is None:
+                break
+        else:
+            if any(node.input) and _may_replace(work, node) and work.is_pure(node):
+                if _is_worth(work, node):
+                    found[node.name] = node
     return list(found.values())
 
 

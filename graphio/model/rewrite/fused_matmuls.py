@@ -3,12 +3,11 @@ convolution before them, which applies them to each part of the result while it 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from graphio.model.rewrite.dimensions import Dimensions
 from graphio.model.rewrite.program import Maker, literal, step_of
-from graphio.model.rewrite.work import Work, attributes, encoded
+from graphio.model.rewrite.work import Work, attributes
 from graphio.schema import fused
 from graphio.schema.nodes import PlainNode
 
@@ -32,13 +31,11 @@ def apply(work: Work) -> int:
 
 def _join(work: Work, dims: Dimensions, node: PlainNode) -> int:
     """Joins one elementwise node, or a fused one, with the last linear operator that it reads."""
-    program = _program(work, node)
+    matmuls = [p for value in node.input if (p := work.of(value)) and _fits(work, dims, p, node)]
+    program = _program(work, node) if matmuls else None
     if program is None:
         return 0
     inputs, whole = program
-    matmuls = [
-        p for value in inputs if (p := work.of(value)) is not None and _fits(work, dims, p, node)
-    ]
     for matmul in sorted(matmuls, key=lambda p: work.position[p.name], reverse=True):
         extras = [value for value in inputs if value != matmul.name]
         if all(_broadcasts(dims, value, matmul.name) for value in extras):
@@ -88,7 +85,9 @@ def _reordered(program: fused.Program, old: Sequence[str], new: Sequence[str]) -
     def moved(operand: int) -> int:
         return new_position[operand] if 0 <= operand < len(old) else operand
 
-    steps = [dataclasses.replace(s, operands=tuple(map(moved, s.operands))) for s in program.steps]
+    steps = [
+        fused.Step(s.op, tuple(map(moved, s.operands)), s.numbers, s.node) for s in program.steps
+    ]
     return fused.Program(tuple(steps), program.literals, new[0])
 
 
@@ -100,7 +99,7 @@ def _fuse(
     if not extras:
         own = list(matmul.input)
     form = node.form.like(name, "graphio", 1)
-    attr = {**matmul.attr, **encoded(program.attributes(linear=True))}
+    attr = {**matmul.attr, **program.attributes(linear=True)}
     made = PlainNode(node.name, form, [*own, *extras], node.control_input, attr)
     work.remove(matmul)
     work.put(made, node)

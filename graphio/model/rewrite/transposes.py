@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphio.model.rewrite.work import Work, attributes
-from graphio.schema.nodes import PlainNode, encoded_value
+from graphio.schema.nodes import PlainNode, encoded_ints
 
 __all__ = ["apply"]
 
@@ -52,7 +52,7 @@ def _composed(work: Work, node: PlainNode) -> int:
         work.remove(node)
     elif work.readers[first.name].keys() == {node.name} and work.is_free(first):
         work.change_inputs(node, [first.input[0]])
-        node.attr["perm"] = encoded_value(both)
+        node.attr["perm"] = encoded_ints(tuple(both))
         work.remove(first)
     else:
         return 0

@@ -89,13 +89,16 @@ class Shared:
     def pack(self) -> None:
         """Drops the arrays that nothing refers to and renumbers the others."""
         draft = self.draft
-        used = sorted(uses(draft))
+        if not draft.arrays:
+            return
+        held = list(_stored(draft.graph))
+        used = sorted(_uses(draft, held))
         new = {old: k for k, old in enumerate(used)}
-        for node, key, index in _stored(draft.graph):
+        for node, key, index in held:
             node.attr[key] = nodes.stored_value(new[index])
         for reference in _references(draft):
             reference.tensor = new[reference.tensor]
-        for variable in draft.tables.variable if used else ():
+        for variable in draft.tables.variable:
             if variable.HasField("value"):
                 variable.value = new[variable.value]
         for test in draft.tables.selftest:
@@ -247,7 +250,7 @@ class Work:
         del self.nodes[node.name], self.position[node.name]
         del self._names[node.domain, node.op][node.name]
         self.notes.pop(node.name, None)
-        for value in set(node.input):
+        for value in node.input:
             self.readers[value].pop(node.name, None)
         for value in node.values():
             del self.maker[value]
@@ -320,10 +323,13 @@ class Work:
 def uses(draft: Draft) -> Counter[int]:
     """The number of references to each array: by nodes, those of functions too, variables and
     self-tests."""
-    found = Counter(index for _, _, index in _stored(draft.graph))
+    return _uses(draft, _stored(draft.graph))
+
+
+def _uses(draft: Draft, held: Iterable[tuple[PlainNode, str, int]]) -> Counter[int]:
+    found = Counter(index for _, _, index in held)
     found.update(reference.tensor for reference in _references(draft))
-    if draft.arrays:
-        found.update(v.value for v in draft.tables.variable if v.HasField("value"))
+    found.update(v.value for v in draft.tables.variable if v.HasField("value"))
     for test in draft.tables.selftest:
         found.update((*test.input, *test.output))
     return found
@@ -354,7 +360,7 @@ def attributes(node: PlainNode) -> dict[str, Any]:
 
 
 def encoded(values: Mapping[str, Any]) -> dict[str, bytes]:
-    """Attributes from numbers, strings and lists."""
+    """Attributes from numbers and strings."""
     return {key: nodes.encoded_value(value) for key, value in values.items()}
 
 
