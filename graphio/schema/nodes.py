@@ -72,12 +72,14 @@ class ValueType:
         data: the bytes of its Type message.
         dtype: the element type of a tensor, 0 of anything else.
         shape: a size, a symbol or None for each dimension; None: the rank is not known.
+        fixed: whether all sizes are known.
     """
 
-    __slots__ = ("data", "dtype", "shape")
+    __slots__ = ("data", "dtype", "fixed", "shape")
 
     def __init__(self, data: bytes, dtype: int, shape: tuple[Any, ...] | None) -> None:
         self.data, self.dtype, self.shape = data, dtype, shape
+        self.fixed = shape is not None and all(isinstance(size, int) for size in shape)
 
     def message(self) -> Type:
         """The type as a message."""
@@ -260,6 +262,7 @@ class PlainGraph:
 # ---- values of attributes ----
 
 
+@functools.lru_cache(_KEPT, typed=True)
 def encoded_value(value: float | str) -> bytes:
     """The bytes of an attribute: of an int, float32 or string."""
     message = AttributeValue()

@@ -33,11 +33,10 @@ def apply(work: Work) -> int:
 
 def grow(work: Work, last: PlainNode) -> tuple[list[PlainNode], list[str]]:
     """The group that ends in a node, in order, and the values that it reads from outside."""
-    group = [last]
+    group, names = [last], {last.name}
+    inputs = _inputs(work, group)
     refused: set[str] = set()
     while True:
-        names = {n.name for n in group}
-        inputs = _inputs(work, group)
         found = next(
             (
                 maker
@@ -51,8 +50,10 @@ def grow(work: Work, last: PlainNode) -> tuple[list[PlainNode], list[str]]:
         if found is None:
             return group, inputs
         larger = sorted([found, *group], key=lambda n: work.position[n.name])
-        if _fits(work, larger):
-            group = larger
+        values = _inputs(work, larger)
+        if _fits(larger, values):
+            group, inputs = larger, values
+            names.add(found.name)
         else:
             refused.add(found.name)
 
@@ -84,10 +85,12 @@ def _inputs(work: Work, group: Sequence[PlainNode]) -> list[str]:
     return [v for v in found if literal(work, v) is None]
 
 
-def _fits(work: Work, group: Sequence[PlainNode]) -> bool:
+def _fits(group: Sequence[PlainNode], inputs: Sequence[str]) -> bool:
     """Whether a program can hold the group."""
-    if len(group) > fused.MOST_STEPS or len(_inputs(work, group)) > fused.MOST_INPUTS:
+    if len(group) > fused.MOST_STEPS or len(inputs) > fused.MOST_INPUTS:
         return False
+    if len(group) < fused.MOST_RESULTS:
+        return True
     last = {}
     for k, node in enumerate(group):
         last.update(dict.fromkeys(node.input, k))
@@ -103,8 +106,8 @@ def _fuse(work: Work, group: Sequence[PlainNode], inputs: Sequence[str]) -> None
     for node in group:
         maker.add(node)
     form = last.form.like("FusedElementwise", "graphio", 1)
-    attr = maker.program().attributes()
-    made = PlainNode(last.name, form, inputs, last.control_input, attr)
+    made = PlainNode(last.name, form, inputs, last.control_input)
     for node in group[:-1]:
         work.remove(node)
     work.put(made, last)
+    work.programs[last.name] = maker.program()

@@ -62,8 +62,8 @@ class Dimensions:
         self._known: dict[str, Dims | None] = {}
         self._sizes: dict[str, Dims] = {}  # that vectors hold, which become shapes
         for node in work.ordered():
-            for k, value in enumerate(node.values()):
-                self._known[value] = self._find(node, k, value)
+            for k, (value, kind) in enumerate(zip(node.values(), node.form.types, strict=True)):
+                self._known[value] = kind.shape if kind.fixed else self._find(node, k, value)
             if node.op in _HOLDING and not node.domain:
                 sizes = self._sizes_of(node)
                 if sizes is not None:

@@ -47,7 +47,10 @@ def _join(work: Work, dims: Dimensions, node: PlainNode) -> int:
 def _program(work: Work, node: PlainNode) -> tuple[list[str], fused.Program] | None:
     """The program that a node is, and its inputs."""
     if (node.domain, node.op) == ("graphio", "FusedElementwise"):
-        return list(node.input), fused.Program.read(attributes(node), len(node.input))
+        program = work.programs.get(node.name)
+        if program is None:
+            program = fused.Program.read(attributes(node), len(node.input))
+        return node.input, program
     step = step_of(work, node)
     if step is None:
         return None
@@ -99,7 +102,7 @@ def _fuse(
     if not extras:
         own = list(matmul.input)
     form = node.form.like(name, "graphio", 1)
-    attr = {**matmul.attr, **program.attributes(linear=True)}
-    made = PlainNode(node.name, form, [*own, *extras], node.control_input, attr)
+    made = PlainNode(node.name, form, [*own, *extras], node.control_input, matmul.attr)
     work.remove(matmul)
     work.put(made, node)
+    work.programs[node.name] = program

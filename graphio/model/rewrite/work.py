@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, functions, nodes, operators
+from graphio.schema import dtypes, functions, fused, nodes, operators
 from graphio.schema.draft import Draft
 from graphio.schema.model_pb2 import AttributeValue
 from graphio.schema.nodes import Form, PlainGraph, PlainNode, Value, ValueType
@@ -132,6 +132,8 @@ class Work:
         self._constants: dict[str, Array | None] = {}
         #: notes of the passes on nodes, by name; discarded when the node changes
         self.notes: dict[str, Any] = {}
+        #: programs of fused nodes, by name, which become attributes at the end
+        self.programs: dict[str, fused.Program] = {}
         for k, node in enumerate(graph.nodes):
             self._enter(node, (k, 0))
 
@@ -250,6 +252,7 @@ class Work:
         del self.nodes[node.name], self.position[node.name]
         del self._names[node.domain, node.op][node.name]
         self.notes.pop(node.name, None)
+        self.programs.pop(node.name, None)
         for value in node.input:
             self.readers[value].pop(node.name, None)
         for value in node.values():
@@ -316,6 +319,9 @@ class Work:
 
     def finish(self) -> None:
         """Writes the nodes back into the graph."""
+        for name, program in self.programs.items():
+            node = self.nodes[name]
+            node.attr.update(program.attributes(linear=node.op in fused.LINEAR))
         if self.changed:
             self.graph.nodes = self.ordered()
 
