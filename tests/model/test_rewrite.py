@@ -16,7 +16,7 @@ import graphio as tf
 from graphio.model.export import SignatureSpec, build_model
 from graphio.model.rewrite import PASSES, rewrite
 from graphio.ops.base import emit
-from graphio.schema import container, functions, fused, nodes
+from graphio.schema import container, functions, fused
 from graphio.schema.model_pb2 import Model
 from graphio.support import errors
 
@@ -295,22 +295,6 @@ def test_a_body_is_rewritten_though_the_graph_around_it_is_too() -> None:
     (body,) = functions.subgraphs(loop)
     inside = Counter(node.op for node in body.node)
     assert inside["FusedElementwise"] == 1 and not inside.keys() & {"Sin", "Exp", "Identity"}
-
-
-@pytest.mark.parametrize("target", ["runtime", "cinfer"])
-def test_a_run_makes_no_messages_of_nodes(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = tf.placeholder(tf.float32, [None, 6])
-    h = tf.layers.dense(tf.layers.dense(x, 5, activation=tf.nn.relu), 2)
-    step = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(h**2))
-
-    def refused(*_: object) -> None:
-        raise AssertionError("a graph became a message")
-
-    monkeypatch.setattr(nodes, "fill_graph", refused)
-    monkeypatch.setattr(nodes, "from_message", refused)
-    with tf.Session(target) as session:
-        session.run(tf.global_variables_initializer())
-        session.run(step, {x: numbers(3, 6)})
 
 
 def test_control_inputs_and_their_order_stay() -> None:
