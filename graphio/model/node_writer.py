@@ -180,10 +180,8 @@ class NodeWriter:
             self._renamed = self._fed
 
     def _node(self, operation: Operation) -> PlainNode:
-        inputs = [
-            "" if tensor is None else value_name(tensor)
-            for tensor in self._as_read(operation.operands)
-        ]
+        operands = self._as_read(operation.operands)
+        inputs = ["" if tensor is None else value_name(tensor) for tensor in operands]
         controls = [op.name for op in operation.awaited if op not in self.given]
         attr: dict[str, Value] = {}
         bodies: dict[str, Graph] = {}

@@ -73,13 +73,15 @@ class ValueType:
         dtype: the element type of a tensor, 0 of anything else.
         shape: a size, a symbol or None for each dimension; None: the rank is not known.
         fixed: whether all sizes are known.
+        symbolic: whether one is a symbol.
     """
 
-    __slots__ = ("data", "dtype", "fixed", "shape")
+    __slots__ = ("data", "dtype", "fixed", "shape", "symbolic")
 
     def __init__(self, data: bytes, dtype: int, shape: tuple[Any, ...] | None) -> None:
         self.data, self.dtype, self.shape = data, dtype, shape
         self.fixed = shape is not None and all(isinstance(size, int) for size in shape)
+        self.symbolic = any(isinstance(size, str) for size in shape or ())
 
     def message(self) -> Type:
         """The type as a message."""

@@ -60,9 +60,9 @@ def grow(work: Work, last: PlainNode) -> tuple[list[PlainNode], list[str]]:
 
 def _may_join(work: Work, node: PlainNode, group: set[str], last: PlainNode) -> bool:
     return (
-        node.form.device == last.form.device
+        step_of(work, node) is not None
+        and node.form.device == last.form.device
         and work.is_free(node)
-        and step_of(work, node) is not None
         and work.readers[node.name].keys() <= group
         and _same_shape(work, node.name, last.name)
     )

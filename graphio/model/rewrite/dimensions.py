@@ -10,7 +10,7 @@ import numpy as np
 
 from graphio.model.rewrite.work import Work, attributes
 from graphio.schema import fused
-from graphio.schema.nodes import PlainNode
+from graphio.schema.nodes import PlainNode, ValueType
 
 __all__ = ["Dimensions"]
 
@@ -63,7 +63,7 @@ class Dimensions:
         self._sizes: dict[str, Dims] = {}  # that vectors hold, which become shapes
         for node in work.ordered():
             for k, (value, kind) in enumerate(zip(node.values(), node.form.types, strict=True)):
-                self._known[value] = kind.shape if kind.fixed else self._find(node, k, value)
+                self._known[value] = kind.shape if kind.fixed else self._find(node, k, value, kind)
             if node.op in _HOLDING and not node.domain:
                 sizes = self._sizes_of(node)
                 if sizes is not None:
@@ -72,18 +72,21 @@ class Dimensions:
     def of(self, value: str) -> Dims | None:
         """The dimensions of a value, None if not even the rank is known."""
         if value not in self._known:
-            self._known[value] = _own(self._shape(value), value, None)
+            kind = self._work.type_of(value)
+            shape = None if kind is None else self._shape(kind)
+            self._known[value] = _own(shape, value, None)
         return self._known[value]
 
-    def _shape(self, value: str) -> Dims | None:
-        """The static dimensions of a value, without symbols of which nothing is sure."""
-        shape = self._work.shape(value)
-        if shape is None:
-            return None
-        return tuple(d if d.__class__ is not str or d in self._symbols else None for d in shape)
+    def _shape(self, kind: ValueType) -> Dims | None:
+        """The static dimensions of a type, without symbols of which nothing is sure."""
+        if kind.shape is None or not kind.symbolic:
+            return kind.shape
+        return tuple(
+            d if d.__class__ is not str or d in self._symbols else None for d in kind.shape
+        )
 
-    def _find(self, node: PlainNode, output: int, value: str) -> Dims | None:
-        shape = self._shape(value)
+    def _find(self, node: PlainNode, output: int, value: str, kind: ValueType) -> Dims | None:
+        shape = self._shape(kind)
         if shape is None or None not in shape:
             return shape
         if value in self._work.shared.fed:
@@ -97,6 +100,8 @@ class Dimensions:
             return inputs[0] if output or inputs[0] is None else inputs[0][:1]
         if not inputs or (output and node.op != "Split"):
             return None
+        if node.op in _MATMULS:
+            return _matmul(node, inputs[0], inputs[1] if len(inputs) > 1 else None)
         if inputs[0] is not None and not node.domain and node.op in _MOVING:
             return _MOVING[node.op](self, node, inputs[0])
         if node.op in _LIKE_FIRST:
@@ -111,7 +116,7 @@ class Dimensions:
             return self._with_ones(node, list(inputs[0]))
         if node.op in _WINDOWS and inputs[0]:
             return self._window(node, inputs[0])
-        return _matmul(node, inputs[0], inputs[1] if len(inputs) > 1 else None)
+        return None
 
     def _held(self, value: str) -> Dims | None:
         """The sizes that a vector or a number holds."""
@@ -198,6 +203,7 @@ class Dimensions:
         return (x[0], *(x[1:-1] if same and "2D" in node.op else [None] * (len(x) - 2)), None)
 
 
+_MATMULS = frozenset(("MatMul", "FusedMatMul", "Gemm", "FusedGemm"))
 _MOVING = {
     "Reshape": Dimensions._reshaped,
     "Transpose": Dimensions._transposed,
@@ -260,17 +266,17 @@ def _own(shape: Dims | None, value: str, rule: Dims | None) -> Dims | None:
         return None
     if rule is None or len(rule) != len(shape):
         rule = (None,) * len(shape)
-    pairs = enumerate(zip(shape, rule, strict=True))
-    return tuple(
-        size if size is not None else ruled if ruled is not None else (value, axis)
-        for axis, (size, ruled) in pairs
-    )
+    made = list(shape)
+    for axis, size in enumerate(shape):
+        if size is None:
+            made[axis] = (value, axis) if rule[axis] is None else rule[axis]
+    return tuple(made)
 
 
 def _broadcast(inputs: Sequence[Dims | None]) -> Dims | None:
-    if any(dims is None for dims in inputs):
-        return None
     known = [dims for dims in inputs if dims is not None]
+    if len(known) < len(inputs):
+        return None
     made: list[Any] = []
     for axis in range(-max(map(len, known)), 0):
         sizes = {dims[axis] for dims in known if len(dims) >= -axis} - {1}
@@ -284,7 +290,5 @@ def _matmul(node: PlainNode, a: Dims | None, b: Dims | None) -> Dims | None:
         return None
     if node.op in ("MatMul", "FusedMatMul"):
         return (*a[:-1], b[1])
-    if node.op in ("Gemm", "FusedGemm"):
-        attrs = attributes(node)
-        return (a[1 if attrs.get("transA") else 0], b[0 if attrs.get("transB") else 1])
-    return None
+    attrs = attributes(node)
+    return (a[1 if attrs.get("transA") else 0], b[0 if attrs.get("transB") else 1])

@@ -361,8 +361,8 @@ def _references(draft: Draft) -> Iterator[AttributeValue]:
 
 def attributes(node: PlainNode) -> dict[str, Any]:
     """Numbers, strings and lists (as tuples) among a node's attributes, as Python values."""
-    found = {key: nodes.decoded(value) for key, value in node.attr.items()}
-    return {key: value for key, value in found.items() if value is not None}
+    pairs = ((key, nodes.decoded(value)) for key, value in node.attr.items())
+    return {key: value for key, value in pairs if value is not None}
 
 
 def encoded(values: Mapping[str, Any]) -> dict[str, bytes]:
