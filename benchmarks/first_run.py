@@ -24,7 +24,7 @@ import graphio as tf
 
 LAYERS, WIDTH, BATCH = 60, 64, 8
 ENGINES = ("runtime", "cinfer")
-#: what is run and its feeds
+#: the fetched tensor or operation, and the feeds
 Net = tuple[Any, dict[Any, np.ndarray]]
 
 
