@@ -285,7 +285,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.math.special": ("digamma", "lbeta", "lgamma"),
     "graphio.ops.complex.parts": ("complex", "conj", "imag", "real"),
     "graphio.ops.complex.polar": ("angle",),
-    "graphio.ops.signals.dft": (),
+    "graphio.ops.signals.fourier": ("fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d"),
     "graphio.ops.nn.statistics": (),
     "graphio.ops.control_flow.tensor_array": ("TensorArray",),
     "graphio.ops.strings.joining": ("string_join",),
@@ -350,8 +350,8 @@ _NAMESPACES = {
     "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True,
     "quantization": True, "random": True,
     "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "signal":
-    True, "sparse": True, "strings": True, "summary": True, "test": True, "timeline": False,
-    "train": True, "version": False,
+    True, "sparse": True, "spectral": True, "strings": True, "summary": True, "test": True,
+    "timeline": False, "train": True, "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

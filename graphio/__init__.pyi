@@ -35,6 +35,7 @@ from graphio import saved_model as saved_model
 from graphio import schema as schema
 from graphio import signal as signal
 from graphio import sparse as sparse
+from graphio import spectral as spectral
 from graphio import strings as strings
 from graphio import summary as summary
 from graphio import test as test
@@ -413,6 +414,12 @@ from graphio.ops.random.more import get_seed as get_seed
 from graphio.ops.random.more import random_crop as random_crop
 from graphio.ops.random.more import random_gamma as random_gamma
 from graphio.ops.random.more import random_poisson as random_poisson
+from graphio.ops.signals.fourier import fft as fft
+from graphio.ops.signals.fourier import fft2d as fft2d
+from graphio.ops.signals.fourier import fft3d as fft3d
+from graphio.ops.signals.fourier import ifft as ifft
+from graphio.ops.signals.fourier import ifft2d as ifft2d
+from graphio.ops.signals.fourier import ifft3d as ifft3d
 from graphio.ops.sparse.arranging import sparse_concat as sparse_concat
 from graphio.ops.sparse.arranging import sparse_fill_empty_rows as sparse_fill_empty_rows
 from graphio.ops.sparse.arranging import sparse_merge as sparse_merge

@@ -18,7 +18,6 @@ _PICTURES = (
     "tensors are not coded as pictures: use PIL or imageio in tf.py_func, or before feeding, or "
     "in the generator of Dataset.from_generator"
 )
-_SPECTRA = "there are no complex tensors: use numpy.fft in tf.py_func, or before feeding"
 _BEAM = "use tf.nn.ctc_greedy_decoder, or search in tf.py_func"
 _QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
@@ -56,13 +55,6 @@ _LEFT_OUT = {
     "Module": "use tf.variable_scope and tf.make_template",
     "ragged": _RAGGED,
     "RaggedTensor": _RAGGED,
-    "fft": _SPECTRA,
-    "fft2d": _SPECTRA,
-    "fft3d": _SPECTRA,
-    "ifft": _SPECTRA,
-    "ifft2d": _SPECTRA,
-    "ifft3d": _SPECTRA,
-    "spectral": _SPECTRA,
     "quantize": _QUANTIZED,
     "quantize_v2": _QUANTIZED,
     "quantized_concat": _QUANTIZED,

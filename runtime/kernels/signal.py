@@ -139,3 +139,27 @@ def _joined(call: Call) -> Function:
         return made
 
     return joined
+
+
+@kernel("ComplexToPairs", domain="graphio", types="C")
+def _to_pairs(call: Call) -> Function:
+    def to_pairs(z: Any) -> Array:
+        numbers = np.ascontiguousarray(z)
+        pairs: Array = numbers.view(numbers.real.dtype).reshape(*z.shape, 2)
+        return pairs
+
+    return to_pairs
+
+
+@kernel("PairsToComplex", domain="graphio", types="R")
+def _of_pairs(call: Call) -> Function:
+    def of_pairs(pairs: Any) -> Array:
+        if pairs.ndim < 1 or pairs.shape[-1] != 2:
+            raise _INVALID(
+                message=f"the input has shape {list(pairs.shape)}, expected a last dimension of 2"
+            )
+        wide = np.complex64 if pairs.dtype == np.float32 else np.complex128
+        made: Array = np.ascontiguousarray(pairs).view(wide).reshape(pairs.shape[:-1])
+        return made
+
+    return of_pairs

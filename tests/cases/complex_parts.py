@@ -19,6 +19,16 @@ for kind, part in (("complex64", "float32"), ("complex128", "float64")):
     case("Real", [z[0, 0]], domain="graphio", expect=[x[0, 0]], label=f"{kind} scalar")
     case("Complex", [x[0, 0], y[0, 0]], domain="graphio", expect=[z[0, 0]], label=f"{kind} scalar")
     case("Imag", [z[:, :0]], domain="graphio", expect=[y[:, :0]], label=f"{kind} empty")
+    pairs = np.stack([x, y], -1)
+    case("ComplexToPairs", [z], domain="graphio", expect=[pairs], label=kind)
+    case("PairsToComplex", [pairs], domain="graphio", expect=[z], label=kind)
+    case(
+        "ComplexToPairs", [z[0, 0]], domain="graphio", expect=[pairs[0, 0]], label=f"{kind} scalar"
+    )
+    case(
+        "PairsToComplex", [pairs[0, 0]], domain="graphio", expect=[z[0, 0]], label=f"{kind} scalar"
+    )
+    case("PairsToComplex", [pairs[:0]], domain="graphio", expect=[z[:0]], label=f"{kind} empty")
     many = np.arange(70000).astype(part)
     case("Imag", [many - 1j * many], domain="graphio", expect=[-many], label=f"{kind} many")
 
@@ -44,5 +54,22 @@ bad(
     domain="graphio",
     error=errors.UnimplementedError,
     words=["float32", "complex64 or complex128"],
+    label="real",
+)
+for given, words in ((np.ones((2, 3)), ["last dimension of 2"]), (np.ones(()), ["last dimension"])):
+    bad(
+        "PairsToComplex",
+        [given],
+        domain="graphio",
+        error=errors.InvalidArgumentError,
+        words=words,
+        label=f"rank {given.ndim}",
+    )
+bad(
+    "ComplexToPairs",
+    [np.ones(2)],
+    domain="graphio",
+    error=errors.UnimplementedError,
+    words=["float64", "complex64 or complex128"],
     label="real",
 )

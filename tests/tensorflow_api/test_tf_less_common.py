@@ -370,7 +370,6 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
         ("math.igamma", "scipy.special"),
         ("strings.ngrams", "pad to the longest"),
         ("train.Checkpoint", "tf.train.Saver"),
-        ("spectral", "numpy.fft"),
         ("io.decode_jpeg", "use PIL"),
     ],
 )

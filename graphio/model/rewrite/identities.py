@@ -1,6 +1,6 @@
 """Operators that hand on their input go: Identity, Dropout that drops nothing, StopGradient (the
 gradients are made), a Transpose, Cast, Reshape or Expand that changes nothing; Real and Imag of
-complex numbers that were made of their parts."""
+complex numbers that were made of their parts, and views of these that undo each other."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from graphio.schema.nodes import PlainNode
 __all__ = ["apply"]
 
 
-#: by operator, the input of Complex that it gives
-_PARTS = {"Real": 0, "Imag": 1}
+#: operators of complex numbers -> (the operator that they undo, its input that they give)
+_UNDONE = {
+    "Real": ("Complex", 0),
+    "Imag": ("Complex", 1),
+    "ComplexToPairs": ("PairsToComplex", 0),
+    "PairsToComplex": ("ComplexToPairs", 0),
+}
 _OPERATORS = frozenset(
-    [("graphio", op) for op in ("StopGradient", *_PARTS)]
+    [("graphio", op) for op in ("StopGradient", *_UNDONE)]
     + [("", op) for op in ("Identity", "Dropout", "Transpose", "Cast")]
     + [("", op) for op in ("Reshape", "Expand", "Squeeze", "Unsqueeze")]
 )
@@ -34,10 +39,11 @@ def apply(work: Work) -> int:
 
 def _source(work: Work, node: PlainNode) -> str | None:
     """The value that a node hands on, None: it makes another one."""
-    if node.domain == "graphio" and node.op in _PARTS:
+    if node.domain == "graphio" and node.op in _UNDONE:
+        op, index = _UNDONE[node.op]
         maker = work.of(node.input[0])
-        made = maker is not None and (maker.domain, maker.op) == ("graphio", "Complex")
-        return maker.input[_PARTS[node.op]] if made and maker is not None else None
+        undone = maker is not None and (maker.domain, maker.op) == ("graphio", op)
+        return maker.input[index] if undone and maker is not None else None
     return node.input[0] if _hands_on(work, node) else None
 
 

@@ -59,7 +59,7 @@ def dct(
         _check(type, axis, norm, "dct")
         x = lengths.floating(input, "dct", "input")
         if n is not None:
-            x = _fitted(x, lengths.given(n, "dct", "n", least=1))
+            x = lengths.fitted(x, lengths.given(n, "dct", "n", minimum=1))
         return array.identity(_transformed(x, type, norm == "ortho", "dct"), name=at)
 
 
@@ -102,13 +102,6 @@ def _check(type: Any, axis: Any, norm: Any, op: str) -> None:
         raise ValueError(f"{op}: norm is {norm!r}, expected None or 'ortho'")
     if norm == "ortho" and type == 1:
         raise ValueError(f"{op}: type 1 has no orthogonal form; leave norm out")
-
-
-def _fitted(x: Tensor, n: Length) -> Tensor:
-    """The first n elements, with zeros where there are less."""
-    missing = lengths.largest(0, n - lengths.of(x))
-    kept = [[0, 0]] * (len(x.shape.as_list()) - 1)
-    return array.pad(x, [*kept, [0, missing]])[..., :n]
 
 
 def _transformed(x: Tensor, type: int, orthogonal: bool, op: str) -> Tensor:

@@ -35,7 +35,8 @@ def transform(
 
     Args:
         x: floating tensor (..., 1) of real numbers or (..., 2) of complex ones, of known rank.
-        n: of the transform, 1 or more; the engines compute in float64 for each n.
+        n: of the transform; engines compute in float64. A run refuses an n of 0, a graph has
+            no numbers then.
         axis: not the last one; 0 or greater.
         inverse: divides by n.
         onesided: the n // 2 + 1 numbers of a spectrum, of which the others are the conjugates: of
@@ -51,6 +52,10 @@ def transform(
         if size is not None and onesided and not inverse:
             size = size // 2 + 1
         dims = (*dims[:axis], size, *dims[axis + 1 : -1], parts)
+    if n == 0:
+        sizes = [lengths.of(x, i) for i in range(_rank(x) - 1)]
+        sizes[axis] = 0
+        return array.zeros([*sizes, 1 if inverse and onesided else 2], x.dtype)
     inputs = [x, lengths.as_tensor(n), _int(axis)]
     return node("DFT", inputs, x.dtype, dims, inverse=int(inverse), onesided=int(onesided))
 

@@ -50,7 +50,7 @@ def frame(
     with scope(name, "frame") as at:
         x = convert_to_tensor(signal, name="signal")
         length = lengths.given(frame_length, "frame", "frame_length")
-        step = lengths.given(frame_step, "frame", "frame_step", least=1)
+        step = lengths.given(frame_step, "frame", "frame_step", minimum=1)
         position = int_value(axis, "frame", "axis")
         filler = like(pad_value, x, "frame", ("signal", "pad_value")) if pad_end else None
         if filler is not None and filler.shape.ndims not in (None, 0):
@@ -116,7 +116,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
             raise ValueError(
                 f"overlap_and_add: signal has shape {x.shape}, expected rank 2 or more"
             )
-        step = lengths.given(frame_step, "overlap_and_add", "frame_step", least=1)
+        step = lengths.given(frame_step, "overlap_and_add", "frame_step", minimum=1)
         rank = x.shape.ndims
         outer = [lengths.of(x, i) for i in range(rank - 2)]
         frames, length = lengths.of(x, rank - 2), lengths.of(x, rank - 1)

@@ -53,7 +53,7 @@ def mdct(
     """
     with scope(name, "mdct") as at:
         x = lengths.floating(signals, "mdct", "signals")
-        length = lengths.given(frame_length, "mdct", "frame_length", least=1)
+        length = lengths.given(frame_length, "mdct", "frame_length", minimum=1)
         if isinstance(length, int) and length % 4:
             raise ValueError(f"mdct: frame_length is {length}, expected a multiple of 4")
         frames = frame(x, length, length // 2, pad_end=pad_end)

@@ -11,6 +11,7 @@ from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
+from graphio.ops.array import surface as array
 from graphio.ops.base import primitive
 from graphio.ops.base.emit import is_symbolic, node, whole
 from graphio.ops.base.primitive import cast
@@ -21,6 +22,7 @@ __all__ = [
     "as_number",
     "as_tensor",
     "counted",
+    "fitted",
     "floating",
     "given",
     "largest",
@@ -41,21 +43,21 @@ def of(x: Tensor, axis: int = -1) -> Length:
     return primitive.gather(primitive.shape_of(x), at, 0)
 
 
-def given(value: Any, op: str, parameter: str, least: int = 0) -> Length:
+def given(value: Any, op: str, parameter: str, minimum: int = 0) -> Length:
     """A length that the caller gives.
 
     Raises:
         TypeError: it is not an integer.
-        ValueError: it is not a scalar, or known to be less than `least`.
+        ValueError: it is not a scalar, or known to be less than `minimum`.
     """
     tensor = whole(value, op, parameter)
     if tensor.shape.ndims not in (None, 0):
         raise ValueError(f"{op}: {parameter} has shape {tensor.shape}, expected a scalar")
     known = constant_value(tensor)
     if known is None:
-        return tensor
-    if known < least:
-        raise ValueError(f"{op}: {parameter} is {known}, expected at least {least}")
+        return primitive.of_rank(tensor, 0)
+    if known < minimum:
+        raise ValueError(f"{op}: {parameter} is {known}, expected at least {minimum}")
     return int(known)
 
 
@@ -96,3 +98,10 @@ def floating(value: Any, op: str, name: str) -> Tensor:
     if not x.dtype.is_floating:
         raise ValueError(f"{op}: {name} has dtype {x.dtype.name}, expected a floating one; cast it")
     return x
+
+
+def fitted(x: Tensor, n: Length) -> Tensor:
+    """The first n elements of the last axis, with zeros where there are less."""
+    missing = largest(0, n - of(x))
+    kept = [[0, 0]] * (len(x.shape.as_list()) - 1)
+    return array.pad(x, [*kept, [0, missing]])[..., :n]

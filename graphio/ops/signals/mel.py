@@ -59,7 +59,7 @@ def linear_to_mel_weight_matrix(
     requested = dtypes.as_dtype(dtype).base_dtype
     op = "linear_to_mel_weight_matrix"
     with scope(name, op) as at:
-        bands = lengths.given(num_mel_bins, op, "num_mel_bins", least=1)
+        bands = lengths.given(num_mel_bins, op, "num_mel_bins", minimum=1)
         bins = lengths.given(num_spectrogram_bins, op, "num_spectrogram_bins")
         rate = lengths.wide(sample_rate, "sample_rate")
         lower = lengths.wide(lower_edge_hertz, "lower_edge_hertz")

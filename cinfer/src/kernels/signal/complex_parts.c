@@ -1,5 +1,5 @@
-/* complex_parts.c - Real, Imag, Complex: copies between complex numbers and their parts. All arithmetic of complex
- * numbers is composed of operators on the parts (graphio/ops/complex/). */
+/* complex_parts.c - Real, Imag, Complex, ComplexToPairs, PairsToComplex: copies and views between complex numbers and
+ * their parts. All arithmetic of complex numbers is composed of operators on the parts (graphio/ops/complex/). */
 #include <string.h>
 
 #include "../ci_kernel.h"
@@ -71,5 +71,34 @@ static void cp_join(void *argument, int64_t begin, int64_t end, int thread) {
 
 ci_status ci_run_complex(ci_kernel *k) {
   ci_k_parallel_rows(k, k->out[0]->count, CP_GRAIN, cp_join, k);
+  return CI_OK;
+}
+
+/* ---- ComplexToPairs, PairsToComplex: the same bytes ---- */
+
+ci_status ci_prepare_complex_to_pairs(ci_kernel *k) {
+  const ci_value *z = k->in[0];
+  int64_t dims[CI_MAX_RANK];
+  char found[160];
+  if (z->rank == CI_MAX_RANK) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected at most %d axes",
+                     ci_value_describe(z, found, sizeof found), CI_MAX_RANK - 1);
+  }
+  memcpy(dims, z->dims, sizeof dims);
+  dims[z->rank] = 2;
+  CI_TRY(ci_k_out(k, 0, z->dtype == CI_COMPLEX64 ? CI_FLOAT : CI_DOUBLE, z->rank + 1, dims));
+  ci_k_alias(k, 0, 0);
+  return CI_OK;
+}
+
+ci_status ci_prepare_pairs_to_complex(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  char found[160];
+  if (x->rank < 1 || x->dims[x->rank - 1] != 2) {
+    return ci_k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a last dimension of 2",
+                     ci_value_describe(x, found, sizeof found));
+  }
+  CI_TRY(ci_k_out(k, 0, x->dtype == CI_FLOAT ? CI_COMPLEX64 : CI_COMPLEX128, x->rank - 1, x->dims));
+  ci_k_alias(k, 0, 0);
   return CI_OK;
 }
