@@ -6,7 +6,7 @@ to it last on that way, so reads and assignments become plain values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from onnx import helper, numpy_helper
 from graphio.engine import custom
 from graphio.onnx import widening
 from graphio.onnx.checking import read_names
+from graphio.onnx.complex_values import ComplexValues
 from graphio.onnx.ours import OURS, is_only_seen
 from graphio.schema import functions, operators, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Shape, Signature, Type
@@ -55,11 +56,13 @@ class Emitter:
         self.types: dict[str, Type] = {}
         self.variables: dict[str, str] = {}
         self.assigned: list[str] = []
+        self._first_values: dict[str, onnx.TensorProto] = {}
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
         self.needed_opset = max(OLDEST_OPSET, min(opset or FIRST_OPSET, FIRST_OPSET))
         self.domains: dict[str, int] = {}
+        self._complex = ComplexValues(self)
         self._taken: set[str] = set()
         self._changed: set[str] = set()
         self._constants = {
@@ -176,7 +179,12 @@ class Emitter:
             self.inputs.append(self._ranked(f"input '{binding.key}'", binding.key, kind))
 
     def _output(self, key: str, value: str) -> onnx.ValueInfoProto:
-        if self.name(value) != key:  # an input may be an output as it is
+        if self._complex.is_parts_alone(value):
+            self.problems.add(
+                f"output '{key}' is complex, and ONNX has no operator that makes complex numbers; "
+                "export tf.real and tf.imag of it"
+            )
+        elif self.name(value) != key:  # an input may be an output as it is
             if key in (binding.key for binding in self.signature.input):
                 self.problems.add(
                     f"'{key}' names an input and an output, which differ; in ONNX a name is of one "
@@ -230,7 +238,9 @@ class Emitter:
         value = self.fresh(name) if name in self.renamed.values() else name
         if name in self.types:  # the Variable node's own value bears the same name
             self.renamed[name] = value
-        self.initializers.append(numpy_helper.from_array(self.arrays[proto.value], value))
+        made = numpy_helper.from_array(self.arrays[proto.value], value)
+        self.initializers.append(made)
+        self._first_values[name] = made
         if name in self._changed:
             self.inputs.append(self._ranked(f"variable '{name}'", value, self._variable_type(name)))
         return value
@@ -244,8 +254,13 @@ class Emitter:
                    for k in range(len(node.output_type))]  # fmt: skip
         if any(o in {b.key for b in self.signature.input} for o in outputs):
             return  # fed
-        if node.domain == "graphio" and node.op in _STATE:
-            self.renamed[node.name] = self.read(attrs["variable"].s.decode())
+        if self._complex.takes(node):
+            self._attempt(self._complex.node, node)
+        elif node.domain == "graphio" and node.op in _STATE:
+            variable = attrs["variable"].s.decode()
+            self.renamed[node.name] = self.read(variable)
+            if variable not in self._changed:
+                self._complex.constant(node.name, self._first_values[variable])
         elif node.domain == "graphio" and node.op == "Assign":
             variable = attrs["variable"].s.decode()
             self.read(variable)
@@ -257,7 +272,9 @@ class Emitter:
         elif custom.find(node.domain, node.op, node.version):
             self._own(node, outputs)
         elif node.op == "Constant":
-            self.initializers.append(self._constant(attrs, outputs[0]))
+            made = self._constant(attrs, outputs[0])
+            self.initializers.append(made)
+            self._complex.constant(node.name, made)
         else:
             self._standard(node, outputs)
 
@@ -272,8 +289,13 @@ class Emitter:
                 unknown=True,
             )
             return
+        inputs = [self.name(v) if v else "" for v in node.input]
+        self._attempt(lower, self, node, inputs, outputs)
+
+    def _attempt(self, write: Callable[..., None], *arguments: Any) -> None:
+        """Notes what ONNX cannot express, so that the export goes on and finds the rest."""
         try:
-            lower(self, node, [self.name(v) if v else "" for v in node.input], outputs)
+            write(*arguments)
         except errors.UnimplementedError as error:
             self.problems.add(error.message, unknown=True)
 
