@@ -12,6 +12,7 @@ from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import node, scalar
 from graphio.ops.base.primitive import binary, compare, select, unary
 from graphio.ops.complex.parts import Parts, given, joined, of_parts, parts_of
+from graphio.ops.complex.slopes import analytic
 
 __all__ = ["ROWS", "divided", "multiplied"]
 
@@ -53,6 +54,17 @@ def _reciprocal(request: Request, name: str) -> Tensor:
     one = Parts(scalar(1, z.re.dtype), scalar(0, z.re.dtype))
     inverse = divided(one, z)
     return joined(inverse.re, inverse.im, name, request.dims)
+
+
+def _slopes_of_quotient(x: Tensor, y: Tensor, quotient: Tensor) -> list[Tensor]:
+    """1 / y, -(x / y) / y."""
+    inverse = unary("Reciprocal", y)
+    return [inverse, unary("Neg", binary("Mul", quotient, inverse))]
+
+
+def _slope_of_reciprocal(x: Tensor, inverse: Tensor) -> list[Tensor]:
+    """-1 / x^2."""
+    return [unary("Neg", binary("Mul", inverse, inverse))]
 
 
 def divided(x: Parts, y: Parts) -> Parts:
@@ -103,8 +115,8 @@ def _more(request: Request) -> dict[str, Any]:
 
 ROWS: dict[tuple[str, str], Callable[[Request, str], Tensor]] = {
     **{("", op): _bilinear for op in ("Mul", "MatMul")},
-    ("", "Div"): _quotient,
-    ("", "Reciprocal"): _reciprocal,
+    ("", "Div"): analytic(_quotient, _slopes_of_quotient),
+    ("", "Reciprocal"): analytic(_reciprocal, _slope_of_reciprocal),
     ("", "Equal"): _equal,
     ("", "Cast"): _cast,
 }
