@@ -57,7 +57,7 @@ _PLAIN = (int, float, complex, str, bytes, list, tuple, np.generic, np.ndarray)
 _KINDS: dict[str, tuple[str, Callable[[DType], bool]]] = {
     FLOATING: ("a floating dtype", lambda d: d.is_floating),
     FLOATING_OR_COMPLEX: (
-        "a floating or complex dtype",
+        "a floating dtype or a complex one",
         lambda d: d.is_floating or d.is_complex,
     ),
     INTEGER: ("an integer dtype", lambda d: d.is_integer),

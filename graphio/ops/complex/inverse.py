@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphio.framework.constants import constant
-from graphio.framework.folding import constant_value
+from graphio.framework import dtypes
 from graphio.framework.graph import Tensor
+from graphio.ops.base import primitive
 from graphio.ops.base.composing import Request
 from graphio.ops.base.emit import node, scalar
 from graphio.ops.base.primitive import binary, compare, select, unary
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.complex.arithmetic import divided, multiplied
+from graphio.ops.complex.arithmetic import multiplied
 from graphio.ops.complex.elementary import composition, exp, log, over_i, sqrt, times_i
 from graphio.ops.complex.parts import Parts, given, joined, parts_of
 from graphio.ops.complex.slopes import analytic
@@ -24,8 +24,8 @@ from graphio.ops.math import arithmetic, elementwise
 
 __all__ = ["ROWS"]
 
-#: integer exponents up to this one are multiplications
-_MULTIPLIED = 8
+#: integer exponents from 1 up to this one are multiplications
+_MULTIPLIED = 3
 
 
 def _of(x: Tensor, number: float) -> Tensor:
@@ -100,36 +100,22 @@ def _atan(z: Parts) -> Parts:
 
 
 def _pow(request: Request, name: str) -> Tensor:
-    x, y = given(request, 0), given(request, 1)
-    exponent = _small_integer(y)
-    made = (
-        _power(parts_of(x), parts_of(y)) if exponent is None else _repeated(parts_of(x), exponent)
-    )
+    """By logarithms in double, whose errors the exponential grows; small integer exponents, which
+    only the run knows, by multiplication."""
+    x, y = parts_of(given(request, 0)), parts_of(given(request, 1))
+    kind = x.re.dtype
+    wide = (Parts(*(primitive.cast(part, dtypes.float64) for part in z)) for z in (x, y))
+    made = Parts(*(primitive.cast(part, kind) for part in _power(*wide)))
+    power = x
+    for exponent in range(1, _MULTIPLIED + 1):
+        same = compare("And", *_equal_to(y, exponent))
+        made = Parts(*(select(same, p, q) for p, q in zip(power, made, strict=True)))
+        power = multiplied(power, x) if exponent < _MULTIPLIED else power
     return joined(made.re, made.im, name, request.dims)
 
 
-def _small_integer(y: Tensor) -> int | None:
-    """A small integer exponent that is known, and a scalar."""
-    known = constant_value(y)
-    if known is None or known.shape != () or known.imag or known.real != np.rint(known.real):
-        return None
-    return int(known.real) if abs(known.real) <= _MULTIPLIED else None
-
-
-def _repeated(z: Parts, exponent: int) -> Parts:
-    one = Parts(
-        binary("Add", binary("Mul", z.re, _of(z.re, 0)), _of(z.re, 1)),
-        binary("Mul", z.im, _of(z.im, 0)),
-    )
-    result, square, left = None, z, abs(exponent)
-    while left:
-        if left & 1:
-            result = square if result is None else multiplied(result, square)
-        left >>= 1
-        square = multiplied(square, square) if left else square
-    if result is None:
-        return one
-    return divided(Parts(_of(z.re, 1), _of(z.re, 0)), result) if exponent < 0 else result
+def _equal_to(z: Parts, number: float) -> tuple[Tensor, Tensor]:
+    return compare("Equal", z.re, _of(z.re, number)), compare("Equal", z.im, _of(z.im, 0))
 
 
 def _power(x: Parts, y: Parts) -> Parts:
@@ -146,24 +132,17 @@ def _power(x: Parts, y: Parts) -> Parts:
 
 
 def _is_zero(z: Parts) -> Tensor:
-    re, im = (compare("Equal", part, _of(part, 0)) for part in z)
-    return compare("And", re, im)
+    return compare("And", *_equal_to(z, 0))
 
 
 def _slopes_of_pow(x: Tensor, y: Tensor, power: Tensor) -> list[Tensor]:
-    """y x^(y - 1), and x^y log(x), 0 where x is 0."""
-    one = scalar(1, x.dtype)
-    lower = binary("Pow", x, _less_one(y))
-    nought = compare("Equal", x, scalar(0, x.dtype))
-    logarithm = select(nought, scalar(0, x.dtype), _call("Log", select(nought, one, x)))
-    return [binary("Mul", y, lower), binary("Mul", power, logarithm)]
-
-
-def _less_one(y: Tensor) -> Tensor:
-    known = constant_value(y)
-    if known is not None and known.shape == ():
-        return constant(known - known.dtype.type(1))
-    return binary("Sub", y, scalar(1, y.dtype))
+    """y x^(y - 1), 0 where y is 0, and x^y log(x), 0 where x is 0."""
+    zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
+    lower = binary("Pow", x, binary("Sub", y, one))
+    along = select(compare("Equal", y, zero), zero, binary("Mul", y, lower))
+    nought = compare("Equal", x, zero)
+    logarithm = select(nought, zero, _call("Log", select(nought, one, x)))
+    return [along, binary("Mul", power, logarithm)]
 
 
 # ---- derivatives, on complex tensors ----

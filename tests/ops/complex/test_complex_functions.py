@@ -80,6 +80,18 @@ def test_powers_with_broadcasting_and_of_zero(target: str) -> None:
     nought, two = np.zeros(1, complex), np.array([2 + 0j])
     slopes = run(target, lambda x, y: tf.gradients(tf.pow(x, y), x, x + 1), nought, two)
     assert slopes[0].tolist() == [0]
+    none = run(target, lambda x, y: tf.gradients(tf.pow(x, y), x, x + 1), nought, nought)
+    assert none[0].tolist() == [0]
+
+
+@TARGETS
+def test_powers_by_small_integers_are_multiplications_also_of_fed_exponents(target: str) -> None:
+    z = numbers(6)
+    with tf.Graph().as_default(), tf.Session(target=target) as session:
+        two = tf.constant(2 + 0j)
+        y = tf.pow(tf.constant(z), two)
+        np.testing.assert_allclose(session.run(y), z * z, rtol=3e-16)
+        np.testing.assert_allclose(session.run(y, {two: 0.5j}), z**0.5j, rtol=1e-13)
 
 
 @TARGETS
