@@ -8,6 +8,7 @@ columns of these blocks suffice, a matrix of columns (a, b, a, b, ...).
 from __future__ import annotations
 
 from graphio.framework import dtypes
+from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive
@@ -64,11 +65,12 @@ def times_i(x: Tensor) -> Tensor:
     return array.stack([elementwise.negative(x[..., 1]), x[..., 0]], -1)
 
 
-def zeros(like: Tensor, rows: Tensor, count: Tensor) -> Tensor:
-    """Matrices (..., rows, count) of zeros, as many as there are in another tensor."""
+def zeros(like: Tensor, rows: Tensor, count: Tensor, dtype: DType | None = None) -> Tensor:
+    """Matrices (..., rows, count) of zeros, as many as there are in another tensor, whose dtype
+    they have by default."""
     lead = primitive.slice_axes(primitive.shape_of(like), [0], [-2], [0])
     sizes = [primitive.unsqueeze(size, [0]) for size in (rows, count)]
-    return array.zeros(primitive.concat([lead, *sizes], 0), like.dtype)
+    return array.zeros(primitive.concat([lead, *sizes], 0), dtype or like.dtype)
 
 
 def _merged(x: Tensor, axis: int) -> Tensor:

@@ -350,3 +350,72 @@ def test_the_gradient_of_full_factors_is_refused() -> None:
         for y in (tf.qr(x, full_matrices=True).q, tf.svd(x, full_matrices=True)[1]):
             with pytest.raises(NotImplementedError, match="needs full_matrices=False"):
                 tf.gradients(tf.abs(y), x)
+
+
+# ---- triangular factors by elimination, the exponential ----
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (2, 3, 4, 4), (0, 2, 2), (2, 0, 0)])
+def test_lu_gives_the_matrix_with_exchanged_rows(
+    target: str, dtype: str, shape: tuple[int, ...]
+) -> None:
+    x = numbers(*shape)
+    x = (x if dtype.startswith("complex") else x.real).astype(dtype)
+    factors, rows = run(target, lambda t: list(tf.linalg.lu(t, tf.int64)), x)
+    assert factors.dtype == x.dtype and rows.dtype == np.int64
+    low = np.tril(factors, -1) + np.eye(shape[-1])
+    found, least = low @ np.triu(factors), 50 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, np.take_along_axis(x, rows[..., None], -2), atol=least)
+    assert (np.abs(np.tril(factors, -1)) <= 1 + least).all()
+
+
+@TARGETS
+def test_lu_solves_inverts_and_gives_the_matrix_back(target: str) -> None:
+    def all_of(a: Any, b: Any) -> list[Any]:
+        factors, rows = tf.linalg.lu(a)
+        return [
+            tf.linalg.lu_solve(factors, rows, b),
+            tf.linalg.lu_matrix_inverse(factors, rows),
+            tf.linalg.lu_reconstruct(factors, rows),
+        ]
+
+    found = run(target, all_of, SQUARE, SIDES)
+    for one, two in zip(
+        found, [np.linalg.solve(SQUARE, SIDES), np.linalg.inv(SQUARE), SQUARE], strict=True
+    ):
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+
+
+@TARGETS
+def test_lu_of_a_singular_matrix_has_a_0_on_the_diagonal(target: str) -> None:
+    x = np.array([[0, 0, 1], [0, 0, 2], [0, 0, 3j]])
+    factors, rows = run(target, lambda t: list(tf.linalg.lu(t)), x)
+    found = (np.tril(factors, -1) + np.eye(3)) @ np.triu(factors)
+    np.testing.assert_allclose(found, x[rows], atol=1e-15)
+
+
+@TARGETS
+def test_gradients_of_lu_are_those_of_finite_differences(target: str) -> None:
+    check_gradient(target, lambda x: tf.linalg.lu(x).lu, SQUARE, tolerance=1e-5)
+    check_gradient(
+        target, lambda x, b: tf.linalg.lu_solve(*tf.linalg.lu(x), b), SQUARE, SIDES, tolerance=1e-5
+    )
+
+
+@TARGETS
+@KINDS
+def test_the_exponential_is_that_of_scipy(target: str, kind: str) -> None:
+    linalg = pytest.importorskip("scipy.linalg")
+
+    def exponential(x: Array) -> Array:
+        return np.stack([linalg.expm(each) for each in x])
+
+    agree(target, kind, tf.linalg.expm, exponential, 2 * SQUARE, times=40.0)
+
+
+@TARGETS
+def test_gradients_of_wide_qr_are_those_of_finite_differences(target: str) -> None:
+    check_gradient(target, lambda x: list(tf.qr(x)), WIDE, tolerance=1e-5)
+    check_gradient(target, tf.linalg.expm, SQUARE[0], tolerance=1e-5)
