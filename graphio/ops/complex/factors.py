@@ -47,14 +47,25 @@ def rounded(x: Parts, like: Tensor, name: str | None = None) -> Tensor:
 
 
 def with_gradient(
-    inputs: Sequence[Tensor],
+    x: Tensor,
     outputs: Sequence[Tensor],
-    function: Callable[[Sequence[Any]], Sequence[Any]],
+    function: Callable[[Sequence[Tensor], Sequence[Any]], Tensor],
     name: str | None = None,
 ) -> list[Tensor]:
-    """The outputs, whose gradient by the inputs a function gives instead of the operations."""
+    """The outputs, with another gradient than that of their operations.
+
+    Args:
+        x: the only tensor that has a gradient.
+        outputs: tensors that depend on it.
+        function: the results, and the gradients that arrive at them, to the gradient of x.
+        name: of the results.
+    """
     made = [node("Identity", [y], y.dtype, dims_of(y), name=name) for y in outputs]
-    region = Region([y.op for y in made], list(inputs), made, function)
+
+    def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
+        return [function(made, arriving)]
+
+    region = Region([y.op for y in made], [x], made, differentiate)
     REGIONS.of(made[0].graph).update(dict.fromkeys(region.operations, region))
     return made
 
@@ -122,7 +133,7 @@ def hermitian(x: Parts) -> tuple[Tensor, Parts]:
     )
     size = _size(x.re, -1)
     reduced = reflections.to_tridiagonals(embedded(both), elementwise.maximum(size - 1, 0))
-    real = matrices.matrix_band_part(reduced.left[..., 0::2, 0::2], 1, 0)
+    real = matrices.matrix_band_part(reduced.left[..., 0::2, 0::2], 1, 1)
     dims = dims_of(x.re)
     assert dims is not None
     values, vectors = operation(
@@ -134,15 +145,16 @@ def hermitian(x: Parts) -> tuple[Tensor, Parts]:
 
 def singular(x: Parts, full: bool, wide: bool) -> tuple[Tensor, Parts, Parts]:
     """Singular values (..., p), descending, u and v, by the eigenvectors of the smaller Gram
-    matrix. wide: whether that has the size of the rows, else of the columns; full: u and v are
-    square, of which wide must be true."""
+    matrix. full: u and v are square; wide: whether the smaller Gram matrix is known to be that of
+    the rows."""
     whole = embedded(x)
     first = columns(_adjoint(x) if wide else x)
     gram = matmul.matmul(whole, first, transpose_a=not wide)
     count = _lesser(x.re)
-    near = Parts(*(index.reverse(p, [-1])[..., :count] for p in hermitian(parted(gram))[1]))
+    near = Parts(*(index.reverse(part, [-1]) for part in hermitian(parted(gram))[1]))
+    near = near if full else Parts(near.re[..., :count], near.im[..., :count])
     mapped = matmul.matmul(whole, columns(near), transpose_a=wide)
-    s = elementwise.sqrt(reduction.reduce_sum(elementwise.square(mapped), -2))
+    s = elementwise.sqrt(reduction.reduce_sum(elementwise.square(mapped), -2))[..., :count]
     q, r = triangular(parted(mapped), full)
     # The diagonal of r has the singular values with signs that belong to the vectors.
     negative = comparison.less(matrices.matrix_diag_part(r.re), 0.0)
@@ -187,10 +199,10 @@ def _determinant(request: Request, name: str) -> Tensor:
     turns, diagonal = _turns_and_diagonal(x)
     found = _multiplied(Parts(turns.re * diagonal, turns.im * diagonal), x)
 
-    def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
-        return [_in_matrices(arriving[0] * conjugate(found)) * inverse_adjoint(x)]
+    def slope(made: Sequence[Tensor], arriving: Sequence[Any]) -> Tensor:
+        return _in_matrices(arriving[0] * conjugate(made[0])) * inverse_adjoint(x)
 
-    return with_gradient([x], [found], differentiate, name)[0]
+    return with_gradient(x, [found], slope, name)[0]
 
 
 def _in_matrices(x: Tensor) -> Tensor:
@@ -214,13 +226,12 @@ def log_determinant(x: Tensor) -> tuple[Tensor, Tensor]:
     size = reduction.reduce_sum(elementwise.log(elementwise.abs(diagonal)), -1)
     log = rounded(Parts(size, array.zeros_like(size)), x)
 
-    def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
-        by_sign, by_log = arriving
-        # The sign only turns: the part of its gradient across it counts.
-        across = parts_of(by_sign * conjugate(sign)).im
-        return [_in_matrices(joined(parts_of(by_log).re, across)) * inverse_adjoint(x)]
+    def slope(made: Sequence[Tensor], arriving: Sequence[Any]) -> Tensor:
+        # The size of the sign stays 1: the part of its gradient across it counts.
+        across = parts_of(arriving[0] * conjugate(made[0])).im
+        return _in_matrices(joined(parts_of(arriving[1]).re, across)) * inverse_adjoint(x)
 
-    found = with_gradient([x], [sign, log], differentiate)
+    found = with_gradient(x, [sign, log], slope)
     return found[0], found[1]
 
 

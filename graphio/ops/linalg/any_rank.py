@@ -68,7 +68,8 @@ def _flattened(
         bound[key] = primitive.reshape_to(tensor, primitive.concat([count, tail], 0), dims)
     made = build(**bound)
     if isinstance(made, tuple):
-        return tuple(_restored(part, leads[0], None) for part in made)
+        restored = (_restored(part, leads[0], None) for part in made)
+        return made._make(restored) if hasattr(made, "_make") else tuple(restored)
     return _restored(made, leads[0], name)
 
 

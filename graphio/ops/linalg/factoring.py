@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -84,7 +83,7 @@ def _hermitian_eig(x: Tensor) -> tuple[Tensor, Tensor]:
     values, vectors = factors.hermitian(factors.in_double(x))
     e = factors.rounded(Parts(values, array.zeros_like(values)), x)
     v = factors.rounded(vectors, x)
-    made = factors.with_gradient([x], [e, v], lambda d: [_slope_of_eig(e, v, d[0], d[1])])
+    made = factors.with_gradient(x, [e, v], lambda y, dy: _slope_of_eig(y[0], y[1], dy[0], dy[1]))
     return made[0], made[1]
 
 
@@ -123,6 +122,7 @@ def _adjoint(x: Tensor) -> Tensor:
 
 
 @api_guard.operator
+@of_any_rank("Qr", 2)
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
     """The QR factorization of matrices: an orthogonal and an upper triangular factor.
 
@@ -156,9 +156,11 @@ def _lesser(a: int | None, b: int | None) -> int | None:
 
 def _complex_qr(x: Tensor, full: bool, name: str) -> Qr:
     q, r = (factors.rounded(f, x) for f in factors.triangular(factors.in_double(x), full))
-    slope = functools.partial(_slope_of_qr, x, q, r, full, name)
-    made = factors.with_gradient([x], [q, r], lambda d: [slope(d[0], d[1])])
-    return Qr(*made)
+
+    def slope(made: Sequence[Tensor], arriving: Sequence[Any]) -> Tensor:
+        return _slope_of_qr(x, made[0], made[1], full, name, arriving[0], arriving[1])
+
+    return Qr(*factors.with_gradient(x, [q, r], slope))
 
 
 @gradient("Qr", domain="graphio")
@@ -230,17 +232,17 @@ def svd(
         that the matrix is u diag(s) v^H. Only s without compute_uv.
 
     Raises:
-        NotImplementedError: full_matrices of matrices whose sizes are not known.
+        NotImplementedError: full_matrices of real matrices whose sizes are not known.
     """
     with scope(name, "Svd") as at:
         given, dims = _matrices(tensor, "Svd", at)
         rows, columns = dims[-2:]
         is_open = rows is None or columns is None
+        if given.dtype.is_complex:
+            found = _complex_svd(given, full_matrices and compute_uv, at)
+            return found if compute_uv else found[0]
         if full_matrices and compute_uv and is_open:
             raise NotImplementedError("svd: full_matrices needs matrices of known sizes")
-        if given.dtype.is_complex:
-            found = _complex_svd(given, full_matrices, at)
-            return found if compute_uv else found[0]
         x = elementwise.cast(given, dtypes.float64)
         wide = rows is not None and columns is not None and rows < columns
         gram = matmul.matmul(x, x, transpose_a=not wide, transpose_b=wide)
@@ -279,19 +281,21 @@ def _complex_svd(x: Tensor, full: bool, name: str) -> tuple[Tensor, Tensor, Tens
     found = factors.singular(factors.in_double(x), full, wide)
     s = elementwise.cast(found[0], x.dtype.base_dtype.real_dtype)
     u, v = (factors.rounded(part, x) for part in found[1:])
-    slope = functools.partial(_slope_of_svd, s, u, v, full and rows != columns, name)
-    made = factors.with_gradient([x], [s, u, v], lambda arriving: [slope(*arriving)])
+
+    def slope(made: Sequence[Tensor], arriving: Sequence[Any]) -> Tensor:
+        if full and (rows is None or rows != columns):
+            raise NotImplementedError(f"the gradient of Svd '{name}' needs full_matrices=False")
+        return _slope_of_svd(made, arriving)
+
+    made = factors.with_gradient(x, [s, u, v], slope)
     return made[0], made[1], made[2]
 
 
-def _slope_of_svd(
-    s: Tensor, u: Tensor, v: Tensor, full: bool, name: str, *arriving: Tensor
-) -> Tensor:
+def _slope_of_svd(made: Sequence[Tensor], arriving: Sequence[Any]) -> Tensor:
     """u (diag(ds) + w S + S z) v^H and what leaves the vectors' spaces; w and z are the parts of
     u^H du and v^H dv against their adjoints, over s_j^2 - s_i^2. As a vector turns by a complex
     number of size 1, so does its partner; a function of both must not depend on that number."""
-    if full:
-        raise NotImplementedError(f"the gradient of Svd '{name}' needs full_matrices=False")
+    s, u, v = made
     ds, du, dv = arriving
     dtype = u.dtype.base_dtype
     squares = elementwise.square(s)

@@ -80,10 +80,10 @@ def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None)
         factors = elementwise.cast(eliminated, x.dtype)
         permutation = elementwise.cast(rows, dtypes.as_dtype(output_idx_type))
 
-        def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
-            return [_slope(factors, permutation, arriving[0])]
+        def slope(made: Sequence[Tensor], arriving: Sequence[Any]) -> Tensor:
+            return _slope(made[0], made[1], arriving[0])
 
-        return Lu(*with_gradient([x], [factors, permutation], differentiate))
+        return Lu(*with_gradient(x, [factors, permutation], slope))
 
 
 def _eliminated(x: Tensor) -> tuple[Tensor, Tensor]:
