@@ -34,6 +34,7 @@ from graphio.ops.linalg.solving import matrix_inverse as inv
 from graphio.ops.linalg.solving import matrix_solve as solve
 from graphio.ops.linalg.solving import matrix_solve_ls as lstsq
 from graphio.ops.linalg.solving import matrix_triangular_solve as triangular_solve
+from graphio.ops.linalg.tridiagonal import eigh_tridiagonal
 from graphio.ops.math.arithmetic import cross, einsum
 from graphio.ops.math.clip import global_norm
 from graphio.ops.nn.core import l2_normalize
@@ -48,6 +49,7 @@ __all__ = [
     "diag",
     "diag_part",
     "eigh",
+    "eigh_tridiagonal",
     "eigvalsh",
     "einsum",
     "expm",

@@ -419,3 +419,35 @@ def test_the_exponential_is_that_of_scipy(target: str, kind: str) -> None:
 def test_gradients_of_wide_qr_are_those_of_finite_differences(target: str) -> None:
     check_gradient(target, lambda x: list(tf.qr(x)), WIDE, tolerance=1e-5)
     check_gradient(target, tf.linalg.expm, SQUARE[0], tolerance=1e-5)
+
+
+# ---- tridiagonal matrices ----
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_tridiagonal_matrices_have_the_eigenvalues_of_complete_ones(
+    target: str, dtype: str, size: int
+) -> None:
+    alpha, beta = (numbers(n, seed=3).astype(dtype) for n in (size, size - 1))
+    matrix = np.diag(alpha.real) + np.diag(beta, 1) + np.diag(np.conj(beta), -1)
+
+    def all_of(a: Any, b: Any) -> list[Any]:
+        values = np.linalg.eigvalsh(matrix)
+        some = tf.linalg.eigh_tridiagonal(a, b, select="i", select_range=(1, 2))
+        between = (values[0] - 1, values[0] + 1e-9)
+        first = tf.linalg.eigh_tridiagonal(a, b, select="v", select_range=between)
+        return [*tf.linalg.eigh_tridiagonal(a, b, eigvals_only=False), some, first]
+
+    values, vectors, some, first = run(target, all_of, alpha, beta)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), atol=1e-13)
+    np.testing.assert_allclose(vectors * values @ adjoint(vectors), matrix, atol=1e-13)
+    np.testing.assert_array_equal(some, values[1:3])
+    np.testing.assert_array_equal(first, values[:1])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_a_selection_without_a_range_is_refused(dtype: type) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="'i' or 'v' with a pair"):
+        tf.linalg.eigh_tridiagonal(np.ones(2, dtype), np.ones(1, dtype), select="i")
