@@ -165,10 +165,10 @@ def test_the_runtime_keeps_what_was_read_without_a_copy(tmp_path: Path) -> None:
     value = array((8 * MEGABYTE,), np.uint8)
     variable = tf.get_variable("w", value.shape, tf.uint8)
     saver = tf.train.Saver()
-    with tf.Session() as session:
+    with tf.Session("runtime") as session:
         variable.load(value, session)
         assert peak_of(lambda: saver.save(session, str(tmp_path / "m"))) < 4 * MEGABYTE
-    with tf.Session() as session:
+    with tf.Session("runtime") as session:
         assert peak_of(lambda: saver.restore(session, str(tmp_path / "m"))) < 12 * MEGABYTE
         assert same(session.run(variable), value)
 
