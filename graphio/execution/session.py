@@ -497,8 +497,7 @@ class _Plan:
         #: for each leaf: None, or ("fed" or "run", position)
         self._sources = [_source(f, position_of_fed, position_of_output) for f in fetches_of]
         self._signature: Any = None
-        #: names of nodes that run as one, by the one that they run as
-        self._parts: Mapping[str, Sequence[str]] = {}
+        self._fused: Sequence[Any] = ()  # nodes that several operations run as
         if outputs or targets:
             _, read = reach(
                 [*(t for t, _ in outputs), *targets], set(fed), fed_reads(session.graph, fed)
@@ -544,7 +543,7 @@ class _Plan:
             draft = self._draft(placed=False)
             if session._engine.rewritten:
                 rewrite_draft(draft)
-                self._parts = fused.parts_of_draft(draft.graph)
+                self._fused = fused.fused_nodes(draft.graph)
             loaded = session._engine.load(
                 container.pack_draft(draft),
                 state=session.state,
@@ -660,7 +659,8 @@ class _Plan:
         if self._signature is None or not (traced or costs or partitions):
             return
         model = self._draft(placed=True).message()
-        reported = [part for time in times for part in divided(time, self._parts)]
+        parts = fused.parts_of_nodes(self._fused)
+        reported = [part for time in times for part in divided(time, parts)]
         if traced:
             nodes = {node.name: node for node in model.graph.node}
             known = with_untold(

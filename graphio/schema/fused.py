@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphio.schema import functions, operators, tensors
 from graphio.schema.model_pb2 import Graph, Model, Node, Type
-from graphio.schema.nodes import PlainGraph, decoded, encoded_floats, encoded_ints, encoded_strings
+from graphio.schema.nodes import (
+    PlainGraph,
+    PlainNode,
+    decoded,
+    encoded_floats,
+    encoded_ints,
+    encoded_strings,
+)
 from graphio.support import errors
 
 __all__ = [
@@ -42,6 +49,7 @@ LINEAR: Mapping[str, tuple[str, str, int]] = {
     "FusedConv": ("", "Conv", 3),
     "FusedConv2D": ("graphio", "Conv2D", 2),
 }
+_FUSED = frozenset(("FusedElementwise", *LINEAR))
 
 
 @dataclass(frozen=True)
@@ -89,8 +97,7 @@ for _name, _op in OPS.items():
     BY_NODE.setdefault((_op.domain, _op.op), []).append(_name)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One operator of a program.
 
     Attributes:
@@ -106,8 +113,7 @@ class Step:
     node: str = ""
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """The steps of a fused node and the numbers among their operands.
 
     Attributes:
@@ -273,13 +279,14 @@ def parts(model: Model) -> dict[str, list[str]]:
     )
 
 
-def parts_of_draft(graph: PlainGraph) -> dict[str, list[str]]:
-    """As parts, of the nodes of a draft."""
-    return _parts(
-        (node.name, node.op, decoded(node.attr.get("nodes", b"")) or ())
-        for node in graph.nodes
-        if node.domain == "graphio" and (node.op == "FusedElementwise" or node.op in LINEAR)
-    )
+def fused_nodes(graph: PlainGraph) -> list[PlainNode]:
+    """The fused nodes of a graph."""
+    return [node for node in graph.nodes if node.op in _FUSED and node.domain == "graphio"]
+
+
+def parts_of_nodes(nodes: Iterable[PlainNode]) -> dict[str, list[str]]:
+    """As parts, of fused nodes."""
+    return _parts((n.name, n.op, decoded(n.attr.get("nodes", b"")) or ()) for n in nodes)
 
 
 def _parts(fused: Iterable[tuple[str, str, Sequence[bytes]]]) -> dict[str, list[str]]:
@@ -318,7 +325,7 @@ def _types(model: Model) -> dict[str, Type]:
 
 
 def _is_fused(node: Node) -> bool:
-    return node.domain == "graphio" and (node.op == "FusedElementwise" or node.op in LINEAR)
+    return node.domain == "graphio" and node.op in _FUSED
 
 
 def _expanded(node: Node, types: dict[str, Type]) -> Iterator[Node]:

@@ -45,9 +45,9 @@ def verify(model: Model) -> None:
 
 def text_problems(model: Model) -> list[str]:
     """Names that C programs get, where a string ends at a zero byte, have none inside."""
-    strings = [("variable", v.name) for v in model.variable if "\0" in v.name]
-    strings += [("slot_of", v.slot_of) for v in model.variable if "\0" in v.slot_of]
-    strings += [("slot", v.slot) for v in model.variable if "\0" in v.slot]
+    strings = []
+    for v in model.variable:
+        strings += [("variable", v.name), ("slot_of", v.slot_of), ("slot", v.slot)]
     strings += [("resource", r.name) for r in model.resource]
     strings += [("metadata", text) for row in model.metadata for text in (row.key, row.value)]
     for signature in model.signature:
