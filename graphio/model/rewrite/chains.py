@@ -6,6 +6,7 @@ have the same shape, so that nothing is computed more often than before.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from graphio.model.rewrite.program import Maker, literal, step_of
@@ -49,13 +50,23 @@ def grow(work: Work, last: PlainNode) -> tuple[list[PlainNode], list[str]]:
         )
         if found is None:
             return group, inputs
-        larger = sorted([found, *group], key=lambda n: work.position[n.name])
-        values = _inputs(work, larger)
+        larger, values = _larger(work, group, inputs, found)
         if _fits(larger, values):
             group, inputs = larger, values
             names.add(found.name)
         else:
             refused.add(found.name)
+
+
+def _larger(
+    work: Work, group: Sequence[PlainNode], inputs: Sequence[str], found: PlainNode
+) -> tuple[list[PlainNode], list[str]]:
+    """A group with one more node, in order, and its inputs."""
+    if work.position[found.name] < work.position[group[0].name]:
+        values = [*_inputs(work, [found]), *(v for v in inputs if v != found.name)]
+        return [found, *group], list(dict.fromkeys(values))
+    larger = sorted([found, *group], key=lambda n: work.position[n.name])
+    return larger, _inputs(work, larger)
 
 
 def _may_join(work: Work, node: PlainNode, group: set[str], last: PlainNode) -> bool:
@@ -91,13 +102,14 @@ def _fits(group: Sequence[PlainNode], inputs: Sequence[str]) -> bool:
         return False
     if len(group) < fused.MOST_RESULTS:
         return True
-    last = {}
+    last = {value: k for k, node in enumerate(group) for value in node.input}
+    changes = [0] * (len(group) + 1)  # of how many results are kept for later steps
     for k, node in enumerate(group):
-        last.update(dict.fromkeys(node.input, k))
-    for k in range(len(group)):
-        if sum(last.get(n.name, 0) > k for n in group[:k]) >= fused.MOST_RESULTS - 1:
-            return False
-    return True
+        end = last.get(node.name, 0)
+        if end > k + 1:
+            changes[k + 1] += 1
+            changes[end] -= 1
+    return max(itertools.accumulate(changes)) < fused.MOST_RESULTS - 1
 
 
 def _fuse(work: Work, group: Sequence[PlainNode], inputs: Sequence[str]) -> None:
