@@ -120,8 +120,8 @@ class ComplexValues:
     def _of(self, node: Node, value: str) -> _Parts:
         if value not in self._parts:
             raise errors.UnimplementedError(
-                message=f"{node.op} '{node.name}': ONNX has no operator that gives the parts of the "
-                f"complex '{value}'; make it of two real inputs, with tf.complex"
+                message=f"{node.op} '{node.name}': ONNX has no operator that gives the parts of "
+                f"the complex '{value}'; make it of two real inputs, with tf.complex"
             )
         return self._parts[value]
 

@@ -182,7 +182,8 @@ class Emitter:
         if self._complex.is_parts_alone(value):
             self.problems.add(
                 f"output '{key}' is complex, and ONNX has no operator that makes complex numbers; "
-                "export tf.real and tf.imag of it"
+                "export tf.real and tf.imag of it",
+                unknown=True,
             )
         elif self.name(value) != key:  # an input may be an output as it is
             if key in (binding.key for binding in self.signature.input):

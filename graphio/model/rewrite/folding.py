@@ -26,6 +26,7 @@ _WITHOUT_ROUNDING = frozenset(
     + ("Reshape", "Shape", "Size", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze")
     + ("ConstantOfShape", "Where", "Pad", "Not", "And", "Or", "Equal", "Neg", "Abs")
 )
+_OURS = frozenset(("graphio", op) for op in ("Complex", "Real", "Imag"))
 _ON_INTEGERS = frozenset(("Add", "Sub", "Mul", "Div", "Max", "Min", "Mod", "Cast", "Less"))
 _INTEGERS = frozenset((2, 3, 4, 5, 6, 7, 9, 12, 13))
 
@@ -142,7 +143,7 @@ def _without_rounding(
 
 def _is_exact(work: Work, node: PlainNode) -> bool:
     if node.domain:
-        return False
+        return (node.domain, node.op) in _OURS
     whole = all(work.dtype(v) in _INTEGERS for v in (*node.input, node.name) if v)
     return node.op in _WITHOUT_ROUNDING or (whole and node.op in _ON_INTEGERS)
 

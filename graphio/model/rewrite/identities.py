@@ -5,6 +5,7 @@ complex numbers that were made of their parts, and views of these that undo each
 from __future__ import annotations
 
 from graphio.model.rewrite.work import Work, attributes
+from graphio.schema import operators
 from graphio.schema.nodes import PlainNode
 
 __all__ = ["apply"]
@@ -25,26 +26,35 @@ _OPERATORS = frozenset(
 
 
 def apply(work: Work) -> int:
-    """Lets readers read the inputs; returns how many nodes went."""
+    """Lets readers read the inputs; returns how many nodes went or became Identity."""
     count = 0
     for node in work.having(_OPERATORS):
-        source = _source(work, node) if work.is_free(node) else None
-        if source is None:
+        undone = _undone(work, node)
+        if work.is_free(node):
+            source = undone or (node.input[0] if _hands_on(work, node) else None)
+            if source is None:
+                continue
+            work.read_instead(node.name, source)
+            work.remove(node)
+        elif undone:
+            form = node.form.like("Identity", "", operators.version_for("Identity"))
+            work.put(PlainNode(node.name, form, [undone], node.control_input), node)
+        else:
             continue
-        work.read_instead(node.name, source)
-        work.remove(node)
         count += 1
     return count
 
 
-def _source(work: Work, node: PlainNode) -> str | None:
-    """The value that a node hands on, None: it makes another one."""
-    if node.domain == "graphio" and node.op in _UNDONE:
-        op, index = _UNDONE[node.op]
-        maker = work.of(node.input[0])
-        undone = maker is not None and (maker.domain, maker.op) == ("graphio", op)
-        return maker.input[index] if undone and maker is not None else None
-    return node.input[0] if _hands_on(work, node) else None
+def _undone(work: Work, node: PlainNode) -> str | None:
+    """The value from which a node's input was made, which the node gives back; None: there is
+    none."""
+    if node.domain != "graphio" or node.op not in _UNDONE:
+        return None
+    op, index = _UNDONE[node.op]
+    maker = work.of(node.input[0])
+    if maker is None or (maker.domain, maker.op) != ("graphio", op):
+        return None
+    return maker.input[index]
 
 
 def _hands_on(work: Work, node: PlainNode) -> bool:

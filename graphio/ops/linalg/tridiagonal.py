@@ -46,7 +46,7 @@ def eigh_tridiagonal(
         the eigenvectors as columns.
 
     Raises:
-        ValueError: alpha or beta is no vector, or select or select_range is none of these.
+        ValueError: alpha or beta is not a vector, or select or select_range is none of these.
 
     Example:
         >>> tf.Session().run(tf.linalg.eigh_tridiagonal([2.0, 2.0], [1.0]))
