@@ -173,6 +173,7 @@
 #include "src/kernels/strings/tfidf.c"
 #include "src/kernels/signal/fft.c"
 #include "src/kernels/signal/dft.c"
+#include "src/kernels/signal/complex_parts.c"
 #include "src/kernels/selection/top_k.c"
 #include "src/kernels/training/training.c"
 #include "src/kernels/ml/trees.c"
