@@ -79,6 +79,25 @@ def test_a_stream_in_pieces_has_the_bits_of_the_whole_from_python_and_in_c(tmp_p
         assert np.array(done.stdout.split(), np.float32).tobytes() == whole.tobytes()
 
 
+# ---- sounds classified from raw samples ----
+
+
+def test_sounds_are_classified_in_c_with_the_bits_of_python(tmp_path: Path) -> None:
+    printed = python("audio/audio.py", ".", "--steps", "100", cwd=tmp_path)
+    right = re.search(r"held-out sounds: ([0-9.]+)% right", printed)
+    assert right is not None and float(right[1]) > 85
+    gap = re.search(r"240 of 240 equal, probabilities within (\S+)", printed)
+    assert gap is not None and float(gap[1]) < 1e-5
+    program = tmp_path / "sounds"
+    sources = [str(EXAMPLES / "audio" / "sounds.c"), str(c_programs.library())]
+    flags = [*c_programs.FLAGS, *WARNINGS, "-lm", "-pthread", "-o", str(program)]
+    subprocess.run([c_programs.compiler("cc"), *sources, *flags], check=True)
+    command = [str(program), "sounds.gio", "samples.f32"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 240
+    assert done.stdout == (tmp_path / "answers.txt").read_text()
+
+
 # ---- a training that is ended and goes on ----
 
 
