@@ -10,6 +10,7 @@ from graphio.ops.array.filling import eye
 from graphio.ops.linalg.factoring import qr, svd
 from graphio.ops.linalg.factoring import self_adjoint_eig as eigh
 from graphio.ops.linalg.factoring import self_adjoint_eigvals as eigvalsh
+from graphio.ops.linalg.general_eigen import eig, eigvals
 from graphio.ops.linalg.lu import lu, lu_matrix_inverse, lu_reconstruct, lu_solve
 from graphio.ops.linalg.matmul import matmul, matrix_transpose, tensordot
 from graphio.ops.linalg.matmul import matrix_transpose as transpose
@@ -48,8 +49,10 @@ __all__ = [
     "det",
     "diag",
     "diag_part",
+    "eig",
     "eigh",
     "eigh_tridiagonal",
+    "eigvals",
     "eigvalsh",
     "einsum",
     "expm",

@@ -26,6 +26,7 @@ from graphio.ops.math import comparison, elementwise, reduction
 __all__ = [
     "ROWS",
     "hermitian",
+    "hessenberg",
     "in_double",
     "log_determinant",
     "rounded",
@@ -132,7 +133,7 @@ def hermitian(x: Parts) -> tuple[Tensor, Parts]:
         re + matmul.matrix_transpose(_without_diagonal(re)), im - matmul.matrix_transpose(im)
     )
     size = _size(x.re, -1)
-    reduced = reflections.to_tridiagonals(embedded(both), elementwise.maximum(size - 1, 0))
+    reduced = reflections.to_hessenberg(embedded(both), elementwise.maximum(size - 1, 0))
     real = matrices.matrix_band_part(reduced.left[..., 0::2, 0::2], 1, 1)
     dims = dims_of(x.re)
     assert dims is not None
@@ -141,6 +142,14 @@ def hermitian(x: Parts) -> tuple[Tensor, Parts]:
     ).outputs
     unit = _unit_columns(columns(both), size)
     return values, parted(reflections.multiplied(reduced, matmul.matmul(unit, vectors)))
+
+
+def hessenberg(x: Parts) -> tuple[Parts, Parts]:
+    """h, without elements below those next to the diagonal, and unitary q with x = q h q^H."""
+    size = _size(x.re, -1)
+    reduced = reflections.to_hessenberg(embedded(x), elementwise.maximum(size - 1, 0))
+    h = parted(reduced.left[..., 0::2])
+    return h, parted(reflections.multiplied(reduced, _unit_columns(columns(x), size)))
 
 
 def singular(x: Parts, full: bool, wide: bool) -> tuple[Tensor, Parts, Parts]:

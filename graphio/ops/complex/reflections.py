@@ -21,7 +21,7 @@ from graphio.ops.control_flow.loops import while_loop
 from graphio.ops.linalg import matmul
 from graphio.ops.math import comparison, elementwise, reduction
 
-__all__ = ["Reduced", "determinants", "multiplied", "to_triangles", "to_tridiagonals"]
+__all__ = ["Reduced", "determinants", "multiplied", "to_hessenberg", "to_triangles"]
 
 
 class Reduced(NamedTuple):
@@ -48,8 +48,9 @@ def to_triangles(x: Tensor, count: Tensor) -> Reduced:
     return _reduced(x, count, reflect)
 
 
-def to_tridiagonals(x: Tensor, count: Tensor) -> Reduced:
-    """Hermitian matrices, embedded (..., 2 n, 2 n), to tridiagonal T: x = H_0 .. T .. H_0^H."""
+def to_hessenberg(x: Tensor, count: Tensor) -> Reduced:
+    """Matrices, embedded (..., 2 n, 2 n), to T, which has no elements below those next to the
+    diagonal and is tridiagonal of a Hermitian matrix: x = H_0 .. T .. H_0^H."""
 
     def reflect(k: Tensor, left: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         v, tau = _reflection(_column(left, k * 2), k + 1)

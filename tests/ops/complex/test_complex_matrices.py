@@ -430,7 +430,9 @@ def test_gradients_of_wide_qr_are_those_of_finite_differences(target: str) -> No
 def test_tridiagonal_matrices_have_the_eigenvalues_of_complete_ones(
     target: str, dtype: str, size: int
 ) -> None:
-    alpha, beta = (numbers(n, seed=3).astype(dtype) for n in (size, size - 1))
+    alpha, beta = (numbers(n, seed=3) for n in (size, size - 1))
+    if dtype == "float64":
+        alpha, beta = alpha.real, beta.real
     matrix = np.diag(alpha.real) + np.diag(beta, 1) + np.diag(np.conj(beta), -1)
 
     def all_of(a: Any, b: Any) -> list[Any]:
@@ -451,3 +453,46 @@ def test_tridiagonal_matrices_have_the_eigenvalues_of_complete_ones(
 def test_a_selection_without_a_range_is_refused(dtype: type) -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="'i' or 'v' with a pair"):
         tf.linalg.eigh_tridiagonal(np.ones(2, dtype), np.ones(1, dtype), select="i")
+
+
+# ---- eigenvalues of any matrices ----
+
+GENERAL = {
+    "complex": numbers(2, 4, 4),
+    "real": numbers(5, 5).real,
+    "one element": numbers(1, 1),
+    "rotation": np.array([[0.0, 1.0], [-1.0, 0.0]]),
+    "cycle": np.roll(np.eye(6), 1, 0),
+    "zeros": np.zeros((2, 3, 3)),
+    "triangular": np.triu(numbers(4, 4)),
+    "without a basis": np.array([[2.0, 1.0], [0.0, 2.0]]),
+    "no rows": np.zeros((2, 0, 0)),
+    "no matrices": np.zeros((0, 3, 3)),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("case", GENERAL)
+def test_eigenvectors_of_any_matrix_are_mapped_to_multiples(target: str, case: str) -> None:
+    x = GENERAL[case]
+    values, vectors = run(target, tf.linalg.eig, x)
+    assert values.dtype == vectors.dtype == np.complex128
+    np.testing.assert_allclose(x @ vectors, vectors * values[..., None, :], atol=1e-13)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), np.ones(values.shape), rtol=1e-13)
+    for index in np.ndindex(*x.shape[:-2]):
+        found = values[index]
+        for each in np.linalg.eigvals(x[index]):
+            at = np.argmin(np.abs(found - each))
+            np.testing.assert_allclose(found[at], each, atol=1e-12)
+            found = np.delete(found, at)
+    alone = run(target, tf.linalg.eigvals, x.astype(np.complex64))
+    assert alone.dtype == np.complex64
+
+
+@TARGETS
+def test_gradients_of_eig_are_those_of_finite_differences(target: str) -> None:
+    def without_direction(x: Any) -> list[Any]:
+        e, v = tf.linalg.eig(x)
+        return [e, tf.abs(v), tf.matmul(v, v, adjoint_b=True)]
+
+    check_gradient(target, without_direction, numbers(2, 3, 3, seed=6), tolerance=1e-5)
