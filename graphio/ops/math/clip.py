@@ -9,7 +9,7 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.ops.base import primitive
-from graphio.ops.base.emit import like, scalar, scope
+from graphio.ops.base.emit import FLOATING, like, require, scalar, scope
 from graphio.ops.base.primitive import binary, compare, select
 from graphio.ops.math import elementwise, reduction
 from graphio.support import api_guard
@@ -80,11 +80,14 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: there is no tensor.
+        TypeError: one is not floating.
     """
     with scope(name, "global_norm") as at:
         parts = [_values(t) for t in t_list if t is not None]
         if not parts:
             raise ValueError("global_norm: expected at least one tensor, got none")
+        for part in parts:
+            require(part, FLOATING, "L2Loss", "t")
         squares = [reduction.reduce_sum(elementwise.square(p)) for p in parts]
         return elementwise.sqrt(elementwise.add_n(squares), name=at)
 

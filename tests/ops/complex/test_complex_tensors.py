@@ -45,7 +45,20 @@ def test_a_complex_number_for_a_real_tensor_is_an_error_that_says_what_to_do() -
             session.run(x, {x: Z})
 
 
-@pytest.mark.parametrize("build", [tf.nn.top_k, tf.sort, tf.argmax, tf.reduce_max, tf.nn.relu])
+@pytest.mark.parametrize(
+    "build",
+    [
+        tf.nn.top_k,
+        tf.sort,
+        tf.argmax,
+        tf.reduce_max,
+        tf.nn.relu,
+        tf.assert_positive,
+        lambda z: tf.assert_less(z, z),
+        lambda z: tf.global_norm([z]),
+        lambda z: tf.clip_by_value(z, 0, 1),
+    ],
+)
 def test_what_orders_numbers_refuses_complex_ones_while_the_graph_is_built(build: Any) -> None:
     with tf.Graph().as_default(), pytest.raises(TypeError, match="no complex64|complex64, exp"):
         build(tf.constant(Z))
