@@ -149,7 +149,7 @@ def _of_numpy(array: Array, dtype: DType | None) -> Array:
     if dtype is None or dtypes.as_dtype(array.dtype) == dtype:
         kind = array.dtype
         return np.array(array, kind if kind.isnative else kind.newbyteorder("="), order="C")
-    if array.dtype.kind == "c" and not dtype.is_complex:
+    if array.dtype.kind == "c" and (dtype.is_floating or dtype.is_integer):
         raise TypeError(f"Expected {dtype.name}, got an array of {array.dtype}.{_NO_COMPLEX}")
     if (array.dtype == object) != (dtype == dtypes.string):
         raise TypeError(f"Expected {dtype.name}, got an array of {array.dtype}")

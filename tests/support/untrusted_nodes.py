@@ -165,5 +165,6 @@ def _is_plain(x: Any) -> bool:
 
 def cast(x: Array, kind: Any) -> Array:
     """Another element type, whatever becomes of the numbers."""
+    x = x.real if x.dtype.kind == "c" else x
     small = kind not in map(np.dtype, "?bBhHiIqQefd")  # ml_dtypes cannot cast them into each other
     return x.astype(np.float32).astype(kind) if small else x.astype(kind)

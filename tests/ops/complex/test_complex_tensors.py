@@ -26,6 +26,7 @@ def test_numbers_of_python_and_numpy_become_complex_tensors(target: str) -> None
         x = tf.placeholder(tf.complex64, [2])
         assert session.run(x, {x: [1, 2.5]}).tolist() == [1, 2.5]
         assert session.run(x, {x: [1j, 2]}).tolist() == [1j, 2]
+        assert session.run(tf.constant(Z - Z[:1], tf.bool)).tolist() == [False, True]
         assert session.run(x * 2j, {x: Z}).tolist() == [-4 + 2j, 2 + 6j]
 
 
