@@ -152,6 +152,24 @@ def complex_numbers(x: Tensor) -> list[Tensor]:
     return [tf.math.real(z), tf.math.imag(z), z * y, z / y, tf.abs(z), tf.angle(z), tf.sign(z)]
 
 
+@family(True, x=numbers(BATCH, 700))
+def signals(x: Tensor) -> list[Tensor]:
+    """Spectrograms and back, cosine transforms, cepstral coefficients, and gradients of these."""
+    spectrum = tf.signal.stft(x, 100, 40, 120)
+    bands = tf.signal.linear_to_mel_weight_matrix(20, 61, 8000, 80.0, 4000.0)
+    mel = tf.tensordot(tf.abs(spectrum), bands, 1)
+    cepstrum = tf.signal.mfccs_from_log_mel_spectrograms(tf.log(mel + 0.1))
+    window = tf.signal.inverse_stft_window_fn(40)
+    return [
+        tf.math.real(spectrum),
+        cepstrum,
+        tf.signal.inverse_stft(spectrum, 100, 40, 120, window),
+        tf.signal.inverse_mdct(tf.signal.mdct(x, 64)),
+        *(tf.signal.dct(x, kind) for kind in (1, 3, 4)),
+        *tf.gradients(cepstrum, x),
+    ]
+
+
 @family(False, a=numbers(37, 300), c=numbers(37, 19, seed=3))
 def gemm(a: Tensor, c: Tensor) -> list[Tensor]:
     b = weights(19, 300)

@@ -204,6 +204,9 @@ WINDOWS: dict[str, tuple[Node, str]] = {
     "a Fourier transform of length 0": (
         node("DFT", f32(1, 4, 1), np.int64(0), version=20), "DFT",
     ),
+    "complex numbers of three parts": (
+        ours("PairsToComplex", f32(2, 3), out=np.complex64), "PairsToComplex|dimension of 2",
+    ),
 }  # fmt: skip
 NUMBERS: dict[str, tuple[Node, str]] = {
     "an integer divided by 0": (node("Div", np.int32([1]), np.int32([0]), out=np.int32, version=14), ""),
