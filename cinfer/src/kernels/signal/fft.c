@@ -6,6 +6,7 @@
 #include "../../math/scalar_math.h"
 #include "../../simd/isa.h"
 #include "../../simd/math/isa_move.h"
+#if CI_HAS(signal)
 
 enum { FFT_MOST_PRIME = 61 };
 
@@ -141,3 +142,4 @@ double *ci_fft_run(const ci_fft *f, int64_t lanes, double *x, double *y) {
   }
   return back;
 }
+#endif
