@@ -1,6 +1,7 @@
 /* dft.c - DFT, STFT of float32 or float64: lanes are widened, transformed in double and rounded once. */
 #include "fft.h"
 #include "../arithmetic/integers.h"
+#if CI_HAS(signal)
 
 enum {
   DFT_GROUP = 8,      /* lanes that are transformed at once */
@@ -227,3 +228,4 @@ ci_status ci_run_dft(ci_kernel *k) {
   ci_k_parallel(k, p->lanes, groups * p->group, dft_part, k);
   return CI_OK;
 }
+#endif
