@@ -9,6 +9,7 @@ import numpy as np
 
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.registry import Array, Call, Function, kernel
+from graphio.schema.verify_graph import MAX_RANK
 from graphio.support import errors
 
 _INVALID = errors.InvalidArgumentError
@@ -144,6 +145,8 @@ def _joined(call: Call) -> Function:
 @kernel("ComplexToPairs", domain="graphio", types="C")
 def _to_pairs(call: Call) -> Function:
     def to_pairs(z: Any) -> Array:
+        if z.ndim == MAX_RANK:
+            raise _INVALID(message=f"the input has {z.ndim} axes, expected at most {MAX_RANK - 1}")
         numbers = np.ascontiguousarray(z)
         pairs: Array = numbers.view(numbers.real.dtype).reshape(*z.shape, 2)
         return pairs

@@ -73,3 +73,11 @@ bad(
     words=["float64", "complex64 or complex128"],
     label="real",
 )
+bad(
+    "ComplexToPairs",
+    [np.ones((1,) * 16, np.complex64)],
+    domain="graphio",
+    error=errors.InvalidArgumentError,
+    words=["at most 15"],
+    label="rank 16",
+)
