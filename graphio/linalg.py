@@ -23,6 +23,7 @@ from graphio.ops.linalg.matrices import matrix_set_diag as set_diag
 from graphio.ops.linalg.matrices import trace
 from graphio.ops.linalg.matrix_functions import expm, matrix_rank, pinv
 from graphio.ops.linalg.norms import norm, normalize
+from graphio.ops.linalg.roots import logm, sqrtm
 from graphio.ops.linalg.solving import (
     adjoint,
     cholesky,
@@ -61,6 +62,7 @@ __all__ = [
     "inv",
     "l2_normalize",
     "logdet",
+    "logm",
     "lstsq",
     "lu",
     "lu_matrix_inverse",
@@ -77,6 +79,7 @@ __all__ = [
     "set_diag",
     "slogdet",
     "solve",
+    "sqrtm",
     "svd",
     "tensor_diag",
     "tensor_diag_part",

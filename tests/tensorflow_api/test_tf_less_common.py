@@ -366,7 +366,7 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
     [
         ("image.decode_png", "use PIL or imageio"),
         ("nn.ctc_beam_search_decoder", "use tf.nn.ctc_greedy_decoder"),
-        ("linalg.logm", "scipy.linalg"),
+        ("linalg.tridiagonal_solve", "scipy.linalg"),
         ("math.igamma", "scipy.special"),
         ("strings.ngrams", "pad to the longest"),
         ("train.Checkpoint", "tf.train.Saver"),

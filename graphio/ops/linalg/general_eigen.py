@@ -26,7 +26,7 @@ from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.support import api_guard
 
-__all__ = ["eig", "eigvals"]
+__all__ = ["Schur", "eig", "eigvals", "schur"]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 #: steps for each row, as LAPACK allows them; after so many without success a shift is varied
@@ -67,9 +67,9 @@ def eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
         if not x.dtype.is_complex:
             wide = x.dtype.base_dtype == dtypes.float64
             x = elementwise.cast(x, dtypes.complex128 if wide else dtypes.complex64)
-        schur = _schur(elementwise.cast(x, dtypes.complex128))
-        values = matrices.matrix_diag_part(schur.triangle)
-        vectors = matmul.matmul(schur.vectors, _of_triangle(schur.triangle))
+        form = schur(elementwise.cast(x, dtypes.complex128))
+        values = matrices.matrix_diag_part(form.triangle)
+        vectors = matmul.matmul(form.vectors, _of_triangle(form.triangle))
         lengths = reduction.reduce_sum(elementwise.square(elementwise.abs(vectors)), -2, True)
         vectors = vectors / elementwise.cast(elementwise.sqrt(lengths), dtypes.complex128)
         found = [elementwise.cast(t, x.dtype) for t in (values, vectors)]
@@ -83,7 +83,7 @@ def eigvals(tensor: Any, name: str | None = None) -> Tensor:
     return eig(tensor, name)[0]
 
 
-class _Schur(NamedTuple):
+class Schur(NamedTuple):
     """A state of the algorithm: x = vectors triangle vectors^H.
 
     Attributes:
@@ -99,19 +99,20 @@ class _Schur(NamedTuple):
     tries: Tensor
 
 
-def _schur(x: Tensor) -> _Schur:
+def schur(x: Tensor) -> Schur:
+    """Unitary vectors and a triangle of complex128 matrices (..., n, n)."""
     size = array.shape(x, out_type=dtypes.int64)[-1]
     steps = filling.range(size)
     hessenberg, vectors = factors.hessenberg(parts.parts_of(x))
     none = elementwise.cast(parts.real(reduction.reduce_sum(x[..., :0], [-2, -1])), dtypes.int64)
-    start = _Schur(parts.joined(*hessenberg), parts.joined(*vectors), none + size - 1, none)
+    start = Schur(parts.joined(*hessenberg), parts.joined(*vectors), none + size - 1, none)
 
     def goes_on(k: Tensor, *state: Tensor) -> Tensor:
-        left = reduction.reduce_any(comparison.greater(_Schur(*state).last, 0))
+        left = reduction.reduce_any(comparison.greater(Schur(*state).last, 0))
         return comparison.logical_and(left, comparison.less(k, _STEPS * size))
 
     def body(k: Tensor, *state: Tensor) -> list[Tensor]:
-        made = _deflated(_stepped(_Schur(*state), steps), steps)
+        made = _deflated(_stepped(Schur(*state), steps), steps)
         for new, old in zip(made, state, strict=True):
             new.set_shape(old.shape)
         return [k + 1, *made]
@@ -119,10 +120,10 @@ def _schur(x: Tensor) -> _Schur:
     first = _deflated(start, steps)
     for new, old in zip(first, start, strict=True):
         new.set_shape(old.shape)
-    return _Schur(*while_loop(goes_on, body, [primitive.int_vector([0])[0], *first])[1:])
+    return Schur(*while_loop(goes_on, body, [primitive.int_vector([0])[0], *first])[1:])
 
 
-def _deflated(state: _Schur, steps: Tensor) -> _Schur:
+def _deflated(state: Schur, steps: Tensor) -> Schur:
     """Without elements below the diagonal that are negligible, or below the next one."""
     x = matrices.matrix_band_part(state.triangle, 1, -1)
     sizes = elementwise.abs(x)
@@ -138,14 +139,14 @@ def _deflated(state: _Schur, steps: Tensor) -> _Schur:
     last = reduction.reduce_max(array.concat([rows, rows[..., :1] * 0], -1), [-2, -1])
     same = comparison.equal(last, state.last)
     tries = select(same, state.tries + 1, scalar(0, dtypes.int64))
-    return _Schur(x, state.vectors, last, tries)
+    return Schur(x, state.vectors, last, tries)
 
 
 def _spread(x: Tensor) -> Tensor:
     return array.expand_dims(array.expand_dims(x, -1), -1)
 
 
-def _stepped(state: _Schur, steps: Tensor) -> _Schur:
+def _stepped(state: Schur, steps: Tensor) -> Schur:
     """A QR step of the rows and columns up to the last one."""
     x = state.triangle
     row, column = (array.expand_dims(steps, axis) for axis in (-1, 0))
@@ -160,10 +161,10 @@ def _stepped(state: _Schur, steps: Tensor) -> _Schur:
     q, _ = factors.triangular(parts.parts_of(select(inside, moved, unit)), full=True)
     by = parts.joined(q.re, q.im)
     triangle = matmul.matmul(matmul.matmul(by, x, adjoint_a=True), by)
-    return _Schur(triangle, matmul.matmul(state.vectors, by), state.last, state.tries)
+    return Schur(triangle, matmul.matmul(state.vectors, by), state.last, state.tries)
 
 
-def _shift(state: _Schur, row: Tensor, column: Tensor) -> Tensor:
+def _shift(state: Schur, row: Tensor, column: Tensor) -> Tensor:
     """Wilkinson's: the eigenvalue of the last two rows and columns that is next to the last
     element; now and then another number, where that one would not lead on."""
     x, last = state.triangle, _spread(state.last)

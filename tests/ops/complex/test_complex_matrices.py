@@ -518,3 +518,44 @@ def test_gradients_of_eig_are_those_of_finite_differences() -> None:
         return [e, tf.abs(v), tf.matmul(v, v, adjoint_b=True)]
 
     check_gradient("cinfer", without_direction, numbers(2, 3, 3, seed=6), tolerance=1e-5)
+
+
+# ---- roots and logarithms of matrices ----
+
+ROOTS = {
+    "complex": numbers(2, 4, 4),
+    "definite": of_numpy(numbers(3, 3)).real + 0j,
+    "zeros": np.zeros((2, 2), complex),
+    "triangular": np.triu(numbers(4, 4)),
+    "no rows": np.zeros((2, 0, 0), complex),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("case", ROOTS)
+def test_roots_and_exponentials_of_logarithms_are_the_matrices(target: str, case: str) -> None:
+    x = ROOTS[case]
+    root = run(target, tf.linalg.sqrtm, x)
+    np.testing.assert_allclose(root @ root, x, atol=1e-12)
+    assert (np.linalg.eigvals(root).real >= -1e-12).all()
+    if case not in ("zeros", "no rows"):
+        linalg = pytest.importorskip("scipy.linalg")
+        found = run(target, tf.linalg.logm, x)
+        expected = [linalg.logm(each) for each in x.reshape(-1, *x.shape[-2:])]
+        np.testing.assert_allclose(found, np.reshape(expected, x.shape), atol=1e-12)
+
+
+@TARGETS
+def test_real_matrices_have_roots_and_no_logarithms(target: str) -> None:
+    x = of_numpy(numbers(3, 3)).real.astype(np.float32)
+    root = run(target, tf.linalg.sqrtm, x)
+    assert root.dtype == np.float32
+    np.testing.assert_allclose(root @ root, x, rtol=1e-5)
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="expected a complex dtype"):
+        tf.linalg.logm(x)
+
+
+@pytest.mark.parametrize("function", ["sqrtm", "logm"])
+def test_gradients_of_roots_and_logarithms_are_those_of_finite_differences(function: str) -> None:
+    x = numbers(2, 3, 3, seed=6) + 2 * np.eye(3)
+    check_gradient("cinfer", getattr(tf.linalg, function), x, tolerance=1e-5)
