@@ -106,7 +106,7 @@ def _complex_gradient(op: Operation, dy: Tensor) -> Gradients:
     return [real_of(dy), imag_of(dy)]
 
 
-# ---- TensorFlow's face ----
+# ---- public functions ----
 
 
 @api_guard.operator

@@ -35,8 +35,8 @@ COMPOSITIONS: dict[tuple[str, str], Callable[[Request, str], Tensor]] = {
     **contractions.ROWS,
     **factors.ROWS,
 }
-#: the advice where numbers would have to be ordered
-_NEWEST = 1 << 30
+_NEWEST = 1 << 30  # of an operator's versions
+#: what to do where numbers would have to be ordered
 _UNORDERED = "complex numbers have no order: use tf.abs, tf.math.real or tf.math.imag"
 
 
