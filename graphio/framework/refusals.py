@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["getter", "refusal"]
+__all__ = ["getter", "left_out", "refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _RECORDS = "use tf.data, or feed placeholders by feed_dict"
@@ -219,6 +219,11 @@ _LEFT_OUT = {
     "train.slice_input_producer": _RECORDS,
     "train.string_input_producer": _RECORDS,
 }  # fmt: skip
+
+
+def left_out(name: str) -> str | None:
+    """The replacement of a name that is left out, in words; None for another name."""
+    return _LEFT_OUT.get(name)
 
 
 def refusal(name: str) -> str | None:

@@ -1,0 +1,1 @@
+"""Functions of TensorFlow's inner modules that have no public name; tables.py lists them."""

@@ -1,0 +1,136 @@
+"""Parts of recurrent cells: of ops.rnn_cell_impl and ops.rnn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.dtypes import int32
+from graphio.framework.tensor import Tensor
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.array import surface
+from graphio.ops.array.static_values import get_static_value
+from graphio.ops.array.surface import expand_dims
+from graphio.ops.linalg.matmul import matmul
+from graphio.ops.nn import core
+from graphio.support import api_guard
+from graphio.variables.initializers import constant_initializer
+from graphio.variables.variable_scope import get_variable, get_variable_scope, variable_scope
+
+__all__ = ["BIAS_NAME", "KERNEL_NAME", "assert_like_rnncell", "concat", "linear"]
+
+KERNEL_NAME, BIAS_NAME = "kernel", "bias"
+
+
+@api_guard.makes_variables
+def linear(
+    args: Any,
+    output_size: int,
+    bias: bool,
+    bias_initializer: Any = None,
+    kernel_initializer: Any = None,
+) -> Tensor:
+    """The inputs, joined, times a variable `kernel`, plus a variable `bias`, of the current
+    variable scope.
+
+    Args:
+        args: a tensor of shape [batch, n], or a list of them.
+        output_size: columns of the kernel.
+        bias: whether a bias is added.
+        bias_initializer: None: zeros.
+        kernel_initializer: None: that of the variable scope.
+
+    Returns:
+        Shape [batch, output_size].
+
+    Raises:
+        ValueError: there is no input, or one is not a matrix of known width.
+    """
+    inputs = list(args) if isinstance(args, (list, tuple)) else [args]
+    if args is None or not inputs:
+        raise ValueError("`args` must be specified")
+    shapes = [value.get_shape() for value in inputs]
+    for shape in shapes:
+        if shape.ndims != 2:
+            raise ValueError(f"linear is expecting 2D arguments: {shapes}")
+        if shape[1].value is None:
+            raise ValueError(f"linear expects shape[1] to be provided for shape {shape}")
+    dtype = inputs[0].dtype
+    joined = inputs[0] if len(inputs) == 1 else surface.concat(inputs, 1)
+    width = sum(shape[1].value for shape in shapes)
+    with variable_scope(get_variable_scope()) as outer:
+        kernel = get_variable(
+            KERNEL_NAME, [width, output_size], dtype=dtype, initializer=kernel_initializer
+        )
+        y = matmul(joined, kernel)
+        if not bias:
+            return y
+        with variable_scope(outer) as inner:
+            inner.set_partitioner(None)
+            start = bias_initializer
+            if start is None:
+                start = constant_initializer(0.0, dtype=dtype)
+            added = get_variable(BIAS_NAME, [output_size], dtype=dtype, initializer=start)
+        return core.bias_add(y, added)
+
+
+@api_guard.operator
+def concat(prefix: Any, suffix: Any, static: bool = False) -> Any:
+    """Sizes of a state: a number, vector or TensorShape before another.
+
+    Args:
+        static: whether they are joined as sizes known before a run; they give a TensorShape then,
+            else an int32 vector.
+
+    Raises:
+        ValueError: one is not a scalar or vector.
+    """
+    if static:
+        return TensorShape(_known(prefix)).concatenate(_known(suffix))
+    return surface.concat([_vector(prefix), _vector(suffix)], 0)
+
+
+def _known(sizes: Any) -> TensorShape:
+    value = get_static_value(sizes) if isinstance(sizes, Tensor) else sizes
+    if value is None:
+        return TensorShape(None)
+    if isinstance(value, TensorShape):
+        return value
+    return TensorShape(list(value) if hasattr(value, "__len__") else [value])
+
+
+def _vector(sizes: Any) -> Tensor:
+    value = sizes
+    if isinstance(value, TensorShape):
+        value = value.as_list()
+    made = convert_to_tensor(value, dtype=int32)
+    if made.shape.ndims == 0:
+        return expand_dims(made, 0)
+    if made.shape.ndims != 1:
+        raise ValueError(f"expected a scalar or a vector of sizes, got {made}")
+    return made
+
+
+@api_guard.unguarded
+def assert_like_rnncell(cell_name: str, cell: Any) -> None:
+    """Raises TypeError if an object lacks what cells have.
+
+    Args:
+        cell_name: for the message.
+        cell: anything.
+    """
+    tests: Sequence[tuple[str, bool]] = (
+        ("'output_size' property is missing", hasattr(cell, "output_size")),
+        ("'state_size' property is missing", hasattr(cell, "state_size")),
+        (
+            "either 'zero_state' or 'get_initial_state' method is required",
+            hasattr(cell, "zero_state") or hasattr(cell, "get_initial_state"),
+        ),
+        ("is not callable", callable(cell)),
+    )
+    wrong = [text for text, fits in tests if not fits]
+    if wrong:
+        raise TypeError(
+            f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(wrong)}."
+        )

@@ -1,0 +1,106 @@
+"""Modules without files: tables say which modules there are and where their names are found."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["Served", "install", "walk"]
+
+#: by a module's path: the function that finds its names; None where there is no such module
+Find = Callable[[str], Callable[[str], Any] | None]
+
+
+class Served(types.ModuleType):
+    """A module whose names are found when they are first used.
+
+    Args:
+        name: its path.
+        find: the value of a name. Raises AttributeError where there is none.
+    """
+
+    def __init__(self, name: str, find: Callable[[str], Any]) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self._find = find
+
+    def __getattr__(self, name: str) -> Any:
+        below = sys.modules.get(f"{self.__name__}.{name}")
+        value = below if below is not None else self._find(name)
+        setattr(self, name, value)
+        return value
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules below a package.
+
+    Args:
+        prefix: the package's path with a dot.
+        find: see install.
+        refuse: why there is no such module, as the text of an error; None: nothing is known.
+    """
+
+    def __init__(self, prefix: str, find: Find, refuse: Callable[[str], str | None]) -> None:
+        self.prefix, self._find, self._refuse = prefix, find, refuse
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: types.ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of a module of the tables; None for any other name.
+
+        Raises:
+            ModuleNotFoundError: the tables have a reason why there is no such module.
+        """
+        if not fullname.startswith(self.prefix):
+            return None
+        if self._find(fullname) is not None:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        if importlib.machinery.PathFinder.find_spec(fullname, path) is None:
+            text = self._refuse(fullname)
+            if text is not None:
+                raise ModuleNotFoundError(text, name=fullname)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """The module, without any name yet."""
+        find = self._find(spec.name)
+        assert find is not None
+        return Served(spec.name, find)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Runs nothing: names are found when they are used."""
+
+
+def install(package: str, find: Find, refuse: Callable[[str], str | None]) -> None:
+    """Makes the modules below a package importable, once.
+
+    Args:
+        package: its path.
+        find: gives, for the path of a module, the function that finds its names.
+        refuse: the text of the error for a module that is not there; None: Python's own.
+    """
+    prefix = package + "."
+    known = (isinstance(f, _Finder) and f.prefix == prefix for f in sys.meta_path)
+    if not any(known):
+        sys.meta_path.insert(0, _Finder(prefix, find, refuse))
+
+
+def walk(path: str) -> Any:
+    """The value of a public path such as nn.rnn_cell.GRUCell, or of module:name inside graphio.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    module, colon, names = path.partition(":")
+    found = importlib.import_module(module if colon else "graphio")
+    for name in (names if colon else path).split(".") if path else ():
+        found = getattr(found, name)
+    return found
