@@ -10,7 +10,7 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
                      cinfer/src/*/*/*.[ch])
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/gen_stubs.py tools/onnx_suite.py \
-                tools/proofs_page.py tools/families_page.py tools/docs_site.py tools/fuzz.py tools/release.py \
+                tools/proofs_page.py tools/families_page.py tools/names_page.py tools/docs_site.py tools/fuzz.py tools/release.py \
                 tools/sbom.py tools/glossary.py)
 
 ACCEPTANCE ?= ../shared/acceptance

@@ -336,14 +336,16 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
     "graphio.support.version": (
-        "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION", "__compiler_version__",
+        "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
+        "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION", "__compiler_version__",
         "__git_version__", "graphio_version",
     ),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
+    "app": False, "bitwise": True, "cinfer": False, "compat": False, "config": False, "data":
+    True, "debug": True,
     "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
     "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
     True, "logging": False, "lookup": True, "losses": True, "manip": True, "math": True,

@@ -4,6 +4,7 @@ from graphio import app as app
 from graphio import bitwise as bitwise
 from graphio import cinfer as cinfer
 from graphio import compat as compat
+from graphio import config as config
 from graphio import data as data
 from graphio import debug as debug
 from graphio import debugging as debugging
@@ -507,6 +508,8 @@ from graphio.support.logging import get_logger as get_logger
 from graphio.support.version import COMPILER_VERSION as COMPILER_VERSION
 from graphio.support.version import GIT_VERSION as GIT_VERSION
 from graphio.support.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from graphio.support.version import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from graphio.support.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
 from graphio.support.version import VERSION as VERSION
 from graphio.support.version import __compiler_version__ as __compiler_version__
 from graphio.support.version import __git_version__ as __git_version__

@@ -58,6 +58,17 @@ The commands below run one after another, with a network that PyTorch exported.
 """
 
 
+#: the program of `graphio compat`
+PROGRAM = """import tensorflow as tf
+
+with tf.Session() as session:
+    x = tf.placeholder(tf.float32, [1, 784])
+    y = tf.layers.dense(x, 10)
+    session.run(tf.global_variables_initializer())
+    converter = tf.lite.TFLiteConverter.from_session(session, [x], [y])
+"""
+
+
 class Step(NamedTuple):
     """A command of the page.
 
@@ -164,6 +175,13 @@ SECTIONS = (
         (Step("export-c digits.gio"),),
     ),
     Section(
+        "compat: programs of TensorFlow",
+        "Which names of TensorFlow a program, a notebook or all those of a folder use that graphio "
+        "lacks; [the table](names.md) has all names. The programs are read, not run. `python -m "
+        "graphio program.py` runs one, as it is: `import tensorflow` is graphio there.",
+        (Step("compat program.py", code=1),),
+    ),
+    Section(
         "selftest: whether this installation is right",
         "A small network in both engines, with every instruction set and number of threads.",
         (Step("selftest", varies=True),),
@@ -176,6 +194,7 @@ def files(folder: Path) -> None:
     shutil.copy(ONNX, folder / "digits.onnx")
     images = np.random.RandomState(0).rand(8, 1, 8, 8).astype(np.float32)
     np.savez(folder / "digits.npz", image=images)
+    (folder / "program.py").write_text(PROGRAM)
 
 
 def printed(step: Step) -> str:

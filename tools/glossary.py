@@ -24,7 +24,7 @@ from glossary_rules import COMMENTS, DOCSTRINGS, IDENTIFIERS, MARKDOWN, MESSAGES
 ROOT = Path(__file__).resolve().parent.parent
 #: generated, quoted, or about the words themselves
 LEFT_OUT = re.compile(
-    r".*_pb2\.pyi?$|graphio/__init__\.pyi$|cinfer/src/ci_schema\.h$|docs/(reference/c|command-line)\.md$"
+    r".*_pb2\.pyi?$|graphio/__init__\.pyi$|cinfer/src/ci_schema\.h$|docs/(reference/c|command-line|names)\.md$"
     r"|tests/(golden|conformance|refusals)/|tools/glossary(_rules)?\.py$|tests/(\w+/)*test_glossary\.py$"
 )
 PYTHON = re.compile(

@@ -11,6 +11,7 @@ import typer
 from graphio.command_line import ending
 from graphio.command_line.commands import (
     bench,
+    compat,
     convert,
     diff,
     export_c,
@@ -46,7 +47,20 @@ app = typer.Typer(
     rich_markup_mode="rich" if sys.stdout.isatty() else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (inspect, ls, verify, diff, convert, run, bench, profile, show, export_c, selftest):
+for module in (
+    inspect,
+    ls,
+    verify,
+    diff,
+    convert,
+    run,
+    bench,
+    profile,
+    show,
+    export_c,
+    compat,
+    selftest,
+):
     app.command(module.NAME)(module.command)
 
 

@@ -68,6 +68,8 @@ def attribute(module: str, name: str) -> Any:
     Raises:
         AttributeError: graphio has no such name.
     """
+    if is_module(f"{module}.{name}"):
+        return importlib.import_module(f"{_ROOT}{module}.{name}")
     for path in _paths(module, name):
         try:
             value = served_modules.walk(path)
@@ -75,8 +77,6 @@ def attribute(module: str, name: str) -> Any:
             continue
         own = path.startswith("graphio.python.internals.")
         return api_boundary.export(value, f"{_ROOT}{module}", name) if own else value
-    if is_module(f"{module}.{name}"):
-        return importlib.import_module(f"{_ROOT}{module}.{name}")
     full = f"tensorflow.{module}.{name}"
     public = next(iter(_table().get(module, {}).get(name, "").split()), "")
     text = refusals.refusal(public) or f"{full} is not part of graphio{_why(f'{module}.{name}')}"

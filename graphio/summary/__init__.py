@@ -9,7 +9,7 @@ May import data and below.
 
 from __future__ import annotations
 
-from graphio.schema.summary_pb2 import Event, Summary
+from graphio.schema.summary_pb2 import Event, SessionLog, Summary
 from graphio.summary.ops import (
     audio,
     histogram,
@@ -26,6 +26,7 @@ __all__ = [
     "Event",
     "FileWriter",
     "FileWriterCache",
+    "SessionLog",
     "Summary",
     "audio",
     "histogram",

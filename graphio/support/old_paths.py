@@ -32,7 +32,6 @@ MOVED = {
     "graphio.collection_def": "graphio.protos.collection_def",
     "graphio.collections": "graphio.framework.collections",
     "graphio.composite": "graphio.framework.composite",
-    "graphio.config": "graphio.execution.config",
     "graphio.constants": "graphio.framework.constants",
     "graphio.costs": "graphio.model.costs",
     "graphio.custom_gradients": "graphio.autodiff.custom_gradients",

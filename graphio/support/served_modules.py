@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -102,5 +103,16 @@ def walk(path: str) -> Any:
     module, colon, names = path.partition(":")
     found = importlib.import_module(module if colon else "graphio")
     for name in (names if colon else path).split(".") if path else ():
-        found = getattr(found, name)
+        found = _part(found, name)
     return found
+
+
+def _part(value: Any, name: str) -> Any:
+    """An attribute; of a package also a module that no program has imported."""
+    try:
+        return getattr(value, name)
+    except AttributeError:
+        path = f"{getattr(value, '__name__', '')}.{name}"
+        if not hasattr(value, "__path__") or importlib.util.find_spec(path) is None:
+            raise
+        return importlib.import_module(path)

@@ -41,6 +41,7 @@ PACKAGES = (
     "model",
     "protos",
     "execution",
+    "config",
     "io",
     "compat",
     "observe",
