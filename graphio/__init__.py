@@ -349,7 +349,7 @@ _NAMESPACES = {
     "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
     "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
     True, "logging": False, "lookup": True, "losses": True, "manip": True, "math": True,
-    "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True,
+    "metrics": True, "nest": False, "nn": True, "onnx": True, "profiler": True, "python_io": True,
     "quantization": True, "random": True,
     "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "signal":
     True, "sparse": True, "spectral": True, "strings": True, "summary": True, "test": True,

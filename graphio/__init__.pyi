@@ -27,6 +27,7 @@ from graphio import metrics as metrics
 from graphio import nest as nest
 from graphio import nn as nn
 from graphio import onnx as onnx
+from graphio import profiler as profiler
 from graphio import python_io as python_io
 from graphio import quantization as quantization
 from graphio import random as random

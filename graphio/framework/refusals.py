@@ -13,6 +13,7 @@ _RECORDS = "use tf.data, or feed placeholders by feed_dict"
 _POSITIONS = "tf.train.Saver saves the positions of iterators, and restores them"
 _END = "catch tf.errors.OutOfRangeError at the end of the data"
 _STATISTICS = "measure runs by RunMetadata"
+_TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
 _PICTURES = (
     "tensors are not coded as pictures: use PIL or imageio in tf.py_func, or before feeding, or "
@@ -48,7 +49,6 @@ _LEFT_OUT = {
     "exported models",
     "lite": "write the model by tf.saved_model or export it to ONNX (tf.onnx); cinfer runs it "
     "without Python",
-    "profiler": "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run",
     "sysconfig": "operators are not loaded from libraries; the C library's header is cinfer.h",
     "distributions": "write densities with tf.lgamma and friends; tf.random draws",
     "GradientTape": "use tf.gradients",
@@ -161,6 +161,11 @@ _LEFT_OUT = {
     "quantization.quantize": _QUANTIZED,
     "quantization.quantized_concat": _QUANTIZED,
     "random.experimental": "give operations a seed",
+    "profiler.AdviceProto": _TIMES,
+    "profiler.OpLogProto": _TIMES,
+    "profiler.Profiler": _TIMES,
+    "profiler.advise": _TIMES,
+    "profiler.write_op_log": _TIMES,
     "sparse.cross": "join the values by tf.string_join, and number them before feeding",
     "strings.bytes_split": _RAGGED,
     "strings.ngrams": _RAGGED,

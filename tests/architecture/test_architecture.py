@@ -43,6 +43,7 @@ PACKAGES = (
     "execution",
     "config",
     "io",
+    "profiler",
     "compat",
     "observe",
     "testing",
