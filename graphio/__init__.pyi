@@ -10,12 +10,14 @@ from graphio import debug as debug
 from graphio import debugging as debugging
 from graphio import dtypes as dtypes
 from graphio import errors as errors
+from graphio import examples as examples
 from graphio import flags as flags
 from graphio import gfile as gfile
 from graphio import graph_util as graph_util
 from graphio import image as image
 from graphio import initializers as initializers
 from graphio import io as io
+from graphio import keras as keras
 from graphio import layers as layers
 from graphio import linalg as linalg
 from graphio import logging as logging

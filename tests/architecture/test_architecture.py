@@ -55,6 +55,8 @@ PACKAGES = (
     "tensorflow_files",
     "saved_model",
     "onnx",
+    "keras",
+    "examples",
     "python",
     "core",
     "command_line",
