@@ -5,6 +5,7 @@ from graphio import bitwise as bitwise
 from graphio import cinfer as cinfer
 from graphio import compat as compat
 from graphio import config as config
+from graphio import contrib as contrib
 from graphio import data as data
 from graphio import debug as debug
 from graphio import debugging as debugging

@@ -13,6 +13,7 @@ from graphio.layers.rnn import (
     static_bidirectional_rnn,
     static_rnn,
 )
+from graphio.layers.rnn_state_saving import static_state_saving_rnn
 from graphio.ops.array.arranging import (
     batch_to_space,
     depth_to_space,
@@ -185,6 +186,7 @@ __all__ = [
     "sparse_softmax_cross_entropy_with_logits",
     "static_bidirectional_rnn",
     "static_rnn",
+    "static_state_saving_rnn",
     "sufficient_statistics",
     "swish",
     "tanh",

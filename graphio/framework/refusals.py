@@ -32,9 +32,6 @@ _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_se
 #: name -> what to use
 _LEFT_OUT = {
     "autograph": "write tf.cond and tf.while_loop",
-    "contrib": "most of what programs use of it has a name outside: tf.layers, tf.nn, tf.image, "
-    "tf.data, tf.train, tf.lookup, tf.initializers (contrib.layers.xavier_initializer is "
-    "tf.glorot_uniform_initializer)",
     "distribute": "a model runs on one machine; give Session a ConfigProto with "
     "intra_op_parallelism_threads",
     "enable_eager_execution": _EAGER,
@@ -156,7 +153,6 @@ _LEFT_OUT = {
     "nn.quantized_conv2d": _QUANTIZED,
     "nn.quantized_max_pool": _QUANTIZED,
     "nn.quantized_relu_x": _QUANTIZED,
-    "nn.static_state_saving_rnn": "feed the state that the run before gave to tf.nn.dynamic_rnn",
     "quantization.dequantize": _QUANTIZED,
     "quantization.quantize": _QUANTIZED,
     "quantization.quantized_concat": _QUANTIZED,

@@ -19,7 +19,7 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.graph_state import attachments
 from graphio.framework.graph_state.attachments import Attachment
-from graphio.framework.tensor_shape import Dimension
+from graphio.framework.tensor_shape import Dimension, TensorShape
 from graphio.framework.undo import Table
 from graphio.ops.array import surface as array
 from graphio.ops.math import elementwise
@@ -174,6 +174,16 @@ class Layer:
     def call(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
         """Builds the result."""
         return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The static shape of the result for inputs of a shape, in layers that say it.
+
+        Raises:
+            NotImplementedError: the layer does not.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} has no compute_output_shape: define it to return a TensorShape"
+        )
 
     def _open_scope(self, scope: Any) -> None:
         if self._scope is not None:

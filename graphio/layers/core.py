@@ -9,6 +9,7 @@ from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.base import Layer, channels_axis, functional, named, size_of, sizes_of
 from graphio.ops.array import surface as array
 from graphio.ops.base import emit
@@ -109,6 +110,19 @@ class Dense(Layer):
             outputs = nn.bias_add(outputs, self.bias)
         result: Tensor = outputs if self.activation is None else self.activation(outputs)
         return result
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the result: that of the inputs with units as the last size.
+
+        Raises:
+            ValueError: the size of the inputs' last axis is not known.
+        """
+        shape = TensorShape(input_shape).with_rank_at_least(2)
+        if shape[-1].value is None:
+            raise ValueError(
+                f"The innermost dimension of input_shape must be defined, but saw: {shape}"
+            )
+        return TensorShape([*shape.as_list()[:-1], self.units])
 
 
 class Dropout(Layer):

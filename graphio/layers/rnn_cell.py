@@ -451,13 +451,16 @@ class LSTMCell(_LSTM):
             of_f, of_i, of_o = self._peepholes
             f, i = f + of_f * c, i + of_i * c
         c = elementwise.sigmoid(f) * c + elementwise.sigmoid(i) * act(j)
-        c = _limited(c, self._cell_clip)
+        c = self._clipped(c)
         if self._use_peepholes:
             o = o + of_o * c
         h = elementwise.sigmoid(o) * act(c)
         if self._num_proj is not None:
             h = _limited(matmul.matmul(h, self._projection), self._proj_clip)
         return h, self._together(c, h)
+
+    def _clipped(self, c: Any) -> Any:
+        return _limited(c, self._cell_clip)
 
 
 def _limited(x: Any, bound: float | None) -> Any:

@@ -59,6 +59,7 @@ PACKAGES = (
     "examples",
     "python",
     "core",
+    "contrib",
     "command_line",
 )
 #: the packages that are used without the builder, and the libraries that each may import

@@ -1,0 +1,30 @@
+"""tf.contrib: the parts of TensorFlow 1's contrib that programs use, each loaded at its first use.
+
+May import train, saved_model and below.
+
+    rnn                      recurrent cells, and nets over lists of inputs
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from typing import Any
+
+from graphio.framework import refusals
+
+
+def __getattr__(name: str) -> Any:
+    path = f"{__name__}.{name}"
+    if not name.startswith("_") and importlib.util.find_spec(path) is not None:
+        return importlib.import_module(path)
+    text = refusals.refusal(f"contrib.{name}") or (
+        f"module {__name__!r} has no attribute {name!r}: there are {', '.join(__dir__())}"
+    )
+    raise AttributeError(text, name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return sorted(found.name for found in pkgutil.iter_modules(__path__))
