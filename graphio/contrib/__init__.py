@@ -3,6 +3,9 @@
 May import train, saved_model and below.
 
     rnn                      recurrent cells, and nets over lists of inputs
+    seq2seq, legacy_seq2seq  decoders, attention, beam search, losses of sequences
+    crf                      conditional random fields over tags
+    training                 hyperparameters, training steps, evaluation
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ _BEAM = "use tf.nn.ctc_greedy_decoder, or search in tf.py_func"
 _QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _HANDLES = "fetch the value and feed it, or keep it in a variable"
+_QUEUED = "there are no queues: use tf.data, such as tf.data.experimental.bucket_by_sequence_length"
 _SETS = "tf.setdiff1d and tf.unique work on vectors; for rows of sets use tf.py_func"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
 _SPECIAL = "use scipy.special in tf.py_func; tf.lgamma and tf.digamma are there"
@@ -209,6 +210,15 @@ _LEFT_OUT = {
     "train.GlobalStepWaiterHook": _ONE,
     "train.QueueRunner": _RECORDS,
     "train.add_queue_runner": _RECORDS,
+    "contrib.training.FeedingQueueRunner": _QUEUED,
+    "contrib.training.HParamDef": "HParams.to_json and parse_json keep hyperparameters",
+    "contrib.training.NextQueuedSequenceBatch": _QUEUED,
+    "contrib.training.SequenceQueueingStateSaver": _QUEUED,
+    "contrib.training.batch_sequences_with_states": _QUEUED,
+    "contrib.training.bucket": _QUEUED,
+    "contrib.training.bucket_by_sequence_length": _QUEUED,
+    "contrib.training.rejection_sample": _QUEUED,
+    "contrib.training.stratified_sample": _QUEUED,
     "train.batch": _RECORDS,
     "train.batch_join": _RECORDS,
     "train.input_producer": _RECORDS,
