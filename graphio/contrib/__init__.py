@@ -5,6 +5,7 @@ May import train, saved_model and below.
     rnn                      recurrent cells, and nets over lists of inputs
     seq2seq, legacy_seq2seq  decoders, attention, beam search, losses of sequences
     crf                      conditional random fields over tags
+    cudnn_rnn                nets with the weights of cuDNN's
     training                 hyperparameters, training steps, evaluation
 """
 

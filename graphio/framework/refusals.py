@@ -24,6 +24,7 @@ _QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars r
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _HANDLES = "fetch the value and feed it, or keep it in a variable"
 _QUEUED = "there are no queues: use tf.data, such as tf.data.experimental.bucket_by_sequence_length"
+_OPAQUE = "variables are those of the checkpoint, which tf.train.Saver saves and restores by name"
 _SETS = "tf.setdiff1d and tf.unique work on vectors; for rows of sets use tf.py_func"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
 _SPECIAL = "use scipy.special in tf.py_func; tf.lgamma and tf.digamma are there"
@@ -210,6 +211,14 @@ _LEFT_OUT = {
     "train.GlobalStepWaiterHook": _ONE,
     "train.QueueRunner": _RECORDS,
     "train.add_queue_runner": _RECORDS,
+    "contrib.cudnn_rnn.CudnnGRUSaveable": _OPAQUE,
+    "contrib.cudnn_rnn.CudnnLSTMSaveable": _OPAQUE,
+    "contrib.cudnn_rnn.CudnnParamsFormatConverterGRU": _OPAQUE,
+    "contrib.cudnn_rnn.CudnnParamsFormatConverterLSTM": _OPAQUE,
+    "contrib.cudnn_rnn.CudnnParamsFormatConverterRelu": _OPAQUE,
+    "contrib.cudnn_rnn.CudnnParamsFormatConverterTanh": _OPAQUE,
+    "contrib.cudnn_rnn.CudnnRNNReluSaveable": _OPAQUE,
+    "contrib.cudnn_rnn.CudnnRNNTanhSaveable": _OPAQUE,
     "contrib.training.FeedingQueueRunner": _QUEUED,
     "contrib.training.HParamDef": "HParams.to_json and parse_json keep hyperparameters",
     "contrib.training.NextQueuedSequenceBatch": _QUEUED,

@@ -35,8 +35,8 @@ def parse_values(
         The values by name; those that were assigned by index as a dict.
 
     Raises:
-        ValueError: the string is malformed, a name is unknown or assigned twice, or a value is not of
-            its type.
+        ValueError: the string is malformed, a name is unknown or assigned twice, or a value is of
+            another type.
     """
     found: dict[str, Any] = {}
     at = 0

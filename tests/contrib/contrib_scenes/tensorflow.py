@@ -37,6 +37,7 @@ PACKAGES = {
     ),
     "legacy_seq2seq": ("seq2seq",),
     "crf": ("crf",),
+    "cudnn_rnn": ("cudnn_rnn_ops",),
     "training": ("bucket_ops", "hparam", "evaluation", "training"),
 }
 
@@ -154,6 +155,13 @@ def load(folder: Path) -> tuple[Any, Any]:
     sys.modules[f"{contrib}.layers.python.layers"].layers = sys.modules[  # type: ignore[attr-defined]
         f"{contrib}.layers.python.layers.layers"
     ]
+    tracking = "tensorflow.python.training.tracking"
+    for path, name in (
+        (f"{contrib}.checkpoint.python", "split_dependency"),
+        (tracking, "tracking"),
+    ):
+        _give(f"{path}.{name}", AutoTrackable=object, NotTrackable=object)
+        _give(path, **{name: sys.modules[f"{path}.{name}"]})
     _give(f"{contrib}.training.python.training.hparam_pb2", HParamDef=object)
     return tf, package
 
