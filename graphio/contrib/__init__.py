@@ -1,12 +1,15 @@
 """tf.contrib: the parts of TensorFlow 1's contrib that programs use, each loaded at its first use.
 
-May import train, saved_model and below.
+May import onnx and below.
 
+    framework                arg_scope, model variables, values from checkpoints
+    layers, slim             layers as functions, loops of training and evaluation, networks
     rnn                      recurrent cells, and nets over lists of inputs
     seq2seq, legacy_seq2seq  decoders, attention, beam search, losses of sequences
     crf                      conditional random fields over tags
     cudnn_rnn                nets with the weights of cuDNN's
     training                 hyperparameters, training steps, evaluation
+    losses, metrics, opt, image, data, lookup, summary, util and others
 """
 
 from __future__ import annotations
