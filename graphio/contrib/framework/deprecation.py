@@ -63,7 +63,9 @@ def deprecated_arg_values(
     """
 
     def found(given: dict[str, Any]) -> str:
-        values = [f"{n}={v!r}" for n, v in deprecated_kwargs.items() if n in given and given[n] == v]
+        values = [
+            f"{n}={v!r}" for n, v in deprecated_kwargs.items() if n in given and given[n] == v
+        ]
         return f" with {', '.join(values)}" if values else "-"
 
     return _warning(found, date, instructions, warn_once, list(deprecated_kwargs))

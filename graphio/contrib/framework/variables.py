@@ -70,7 +70,9 @@ def variable(
     Raises:
         ValueError: as tf.get_variable.
     """
-    joined = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(dict.fromkeys(collections))
+    joined = (
+        [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(dict.fromkeys(collections))
+    )
     getter: Callable[..., Any] = get_variable
     if custom_getter is not None:
         getter = functools.partial(custom_getter, reuse=get_variable_scope().reuse)
@@ -308,9 +310,7 @@ def filter_variables(
 
     left_out = tuple(exclude_patterns or ())
     included = None if include_patterns is None else tuple(include_patterns)
-    return [
-        v for v in var_list if (included is None or has(v, included)) and not has(v, left_out)
-    ]
+    return [v for v in var_list if (included is None or has(v, included)) and not has(v, left_out)]
 
 
 class VariableDeviceChooser:
