@@ -30,6 +30,13 @@ def numbers(name: str, shape: Any, dtype: Any = np.float32) -> Any:
     return draw.uniform(-0.6, 0.6, shape).astype(dtype)
 
 
+def initial(name: str, shape: Any) -> Any:
+    """The values of a variable: not negative for sums of squares, by the names they have."""
+    found = numbers(name, shape)
+    squares = any(word in name for word in ("variance", "Adagrad", "RMSProp", "Ftrl", "Adam"))
+    return np.abs(found) if squares else found
+
+
 def leaves(structure: Any) -> list[Any]:
     """The tensors of nested lists, tuples and dicts, whose None are left out."""
     if structure is None:
@@ -65,7 +72,7 @@ def record(tf: Any, contrib: Callable[[str], Any], scene: Any, **session: Any) -
             slopes = tf.gradients(loss, trainable)
         slopes = [None if s is None else tf.convert_to_tensor(s) for s in slopes]
         fill = [
-            tf.assign(v, tf.cast(numbers(v.op.name, v.shape.as_list()), v.dtype.base_dtype))
+            tf.assign(v, tf.cast(initial(v.op.name, v.shape.as_list()), v.dtype.base_dtype))
             for v in variables
             if v.dtype.base_dtype.is_floating
         ]
