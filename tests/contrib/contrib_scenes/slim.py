@@ -21,6 +21,7 @@ PACKAGES = {
     "losses": ("tf_slim.losses",),
     "metrics": ("tf_slim.metrics",),
     "slim": ("tf_slim",),
+    "nets": ("tf_slim.nets",),
 }
 
 

@@ -1,0 +1,1 @@
+"""Data sets by their files, and decoders of records to named items."""
