@@ -28,6 +28,7 @@ from graphio.variables.variable_scope import variable_scope
 
 __all__ = [
     "auc",
+    "counts_at_thresholds",
     "false_negatives_at_thresholds",
     "false_positives_at_thresholds",
     "precision_at_thresholds",
@@ -48,7 +49,7 @@ _KINDS = {
 _TINY = 1e-7
 
 
-def _counts(
+def counts_at_thresholds(
     labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any, kinds: Sequence[str]
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The counts of the kinds for each threshold: now, and after the batch."""
@@ -130,7 +131,7 @@ def auc(
     if thresholds is not None:
         edges = [-_TINY, *sorted(thresholds), 1.0 + _TINY]
     with variable_scope(name, "auc", [labels, predictions, weights]):
-        both = _counts(labels, predictions, edges, weights, ["tp", "fn", "tn", "fp"])
+        both = counts_at_thresholds(labels, predictions, edges, weights, ["tp", "fn", "tn", "fp"])
         value, update = (_area(c, curve, summation_method) for c in both)
         return registered(
             array.identity(value, name="value"), array.identity(update, name="update_op"),
@@ -189,7 +190,7 @@ def _counting(kind: str, summary: str) -> CounterAtThresholds:
         name: str | None = None,
     ) -> Metric:
         with variable_scope(name, _KINDS[kind][0], [labels, predictions, weights]):
-            now, then = _counts(labels, predictions, thresholds, weights, [kind])
+            now, then = counts_at_thresholds(labels, predictions, thresholds, weights, [kind])
             value = array.identity(now[kind])
             return registered(value, then[kind], metrics_collections, updates_collections)
 
@@ -225,7 +226,7 @@ def _shares(
     weights: Any, values: Any, updates: Any, name: str | None,
 ) -> Metric:  # fmt: skip
     with variable_scope(name, f"{what}_at_thresholds", [labels, predictions, weights]):
-        both = _counts(labels, predictions, thresholds, weights, ["tp", against])
+        both = counts_at_thresholds(labels, predictions, thresholds, weights, ["tp", against])
         value, update = (
             div_no_nan(c["tp"], c["tp"] + c[against], name=f"{what}_{part}")
             for c, part in zip(both, ("value", "update_op"), strict=True)
@@ -310,7 +311,7 @@ def _opposite(
         raise ValueError(f"`{side}` must be in the range [0, 1], got {given}")
     with variable_scope(name, what, [labels, predictions, weights]):
         kinds = ["tp", "fn", "tn", "fp"]
-        both = _counts(labels, predictions, _spread(num_thresholds), weights, kinds)
+        both = counts_at_thresholds(labels, predictions, _spread(num_thresholds), weights, kinds)
         found = []
         for counts, part in zip(both, ("value", "update_op"), strict=True):
             shares = {

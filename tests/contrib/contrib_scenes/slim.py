@@ -52,9 +52,11 @@ def main() -> None:
     tf.RegisterGradient("GDNLowerBound")(gdn._lower_bound_grad)
     for module in sys.argv[1:]:
         rows = []
+        inside = importlib.import_module(f"contrib_scenes.{module}_scenes")
+        record = getattr(inside, "record", recording.record)
         for name, scene in recording.scenes(module).items():
             try:
-                found = recording.record(tf, package, scene)
+                found = record(tf, package, scene)
             except Exception as error:
                 print(f"{module}: {name}: {error!r}"[:300])
                 continue
