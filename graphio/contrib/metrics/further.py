@@ -256,16 +256,13 @@ def streaming_false_negative_rate(
 
 def _rate_at(kinds: list[str], given: Sequence[Any], values: Any, updates: Any) -> Metric:
     """The second count / (tiny + the sum of both) for each threshold."""
-    both = metrics_thresholds.counts_at_thresholds(*given, kinds)
+    labels, predictions, thresholds, weights = given
+    both = metrics_thresholds.counts_at_thresholds(labels, predictions, thresholds, weights, kinds)
     good, bad = kinds
-    found = [
-        elementwise.truediv(
-            counts[bad],
-            elementwise.add(elementwise.add(1e-7, counts[bad]), counts[good]),
-            name=name,
-        )
-        for counts, name in zip(both, ("value", "update_op"), strict=True)
-    ]
+    found = []
+    for counts, name in zip(both, ("value", "update_op"), strict=True):
+        total = elementwise.add(elementwise.add(1e-7, counts[bad]), counts[good])
+        found.append(elementwise.truediv(counts[bad], total, name=name))
     return registered(found[0], found[1], values, updates)
 
 

@@ -51,10 +51,14 @@ class AdamOptimizer(Optimizer):
         }
         self._powers: dict[str, Variable] = {}
 
+    def _power_names(self) -> Sequence[str]:
+        """The decays whose powers are kept."""
+        return ("beta1", "beta2")
+
     def _create_slots(self, variables: Sequence[Variable]) -> None:
         if not self._powers:
             dtype = variables[0].dtype.base_dtype
-            for name in ("beta1", "beta2"):
+            for name in self._power_names():
                 value = self._given[name]
                 self._powers[name] = Variable(
                     value() if callable(value) else value,

@@ -25,7 +25,7 @@ from graphio.train.optimizers.subclassing import Subclassing
 from graphio.variables.variable_scope import get_variable_scope
 from graphio.variables.variables import Variable, trainable_variables
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "touched_rows"]
 
 GradientsAndVariables = list[tuple[Any, Variable]]
 
@@ -314,7 +314,7 @@ class Optimizer(Subclassing):
         slots = {name: value for name, value in before.items() if name}
         after = self._update(before[""], dense, slots)
         if sparse is not None and self._sparse_touches_only_rows:
-            rows = _touched_rows(sparse, before[""])
+            rows = touched_rows(sparse, before[""])
             after = {name: array.where(rows, value, before[name]) for name, value in after.items()}
         if variable.constraint is not None:
             if sparse is not None:
@@ -372,7 +372,7 @@ def _require_floating(values: Sequence[Any]) -> None:
             )
 
 
-def _touched_rows(sparse: IndexedSlices, like: Tensor) -> Tensor:
+def touched_rows(sparse: IndexedSlices, like: Tensor) -> Tensor:
     """bool, like's shape: True in the rows that the slices name."""
     rows = index.gather(array.shape(like, out_type=dtypes.int64), 0)
     ones = array.ones_like(sparse.indices, dtype=dtypes.int64)

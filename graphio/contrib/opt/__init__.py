@@ -1,0 +1,49 @@
+"""tf.contrib.opt: optimizers that tf.train lacks."""
+
+from __future__ import annotations
+
+import sys
+
+from graphio.contrib.opt.adams import AdaMaxOptimizer, LazyAdamOptimizer, NadamOptimizer
+from graphio.contrib.opt.around import (
+    LARSOptimizer,
+    MovingAverageOptimizer,
+    VariableClippingOptimizer,
+)
+from graphio.contrib.opt.external import ExternalOptimizerInterface, ScipyOptimizerInterface
+from graphio.contrib.opt.signs import (
+    AddSignOptimizer,
+    PowerSignOptimizer,
+    get_cosine_decay_fn,
+    get_linear_decay_fn,
+    get_restart_decay_fn,
+)
+from graphio.contrib.opt.weight_decay import (
+    AdamWOptimizer,
+    DecoupledWeightDecayExtension,
+    MomentumWOptimizer,
+    extend_with_decoupled_weight_decay,
+)
+from graphio.framework import api_boundary
+
+__all__ = [
+    "AdaMaxOptimizer",
+    "AdamWOptimizer",
+    "AddSignOptimizer",
+    "DecoupledWeightDecayExtension",
+    "ExternalOptimizerInterface",
+    "LARSOptimizer",
+    "LazyAdamOptimizer",
+    "MomentumWOptimizer",
+    "MovingAverageOptimizer",
+    "NadamOptimizer",
+    "PowerSignOptimizer",
+    "ScipyOptimizerInterface",
+    "VariableClippingOptimizer",
+    "extend_with_decoupled_weight_decay",
+    "get_cosine_decay_fn",
+    "get_linear_decay_fn",
+    "get_restart_decay_fn",
+]
+
+api_boundary.guard_namespace(sys.modules[__name__])
