@@ -1,0 +1,50 @@
+"""tf.contrib.lookup: tables from words to numbers and back."""
+
+from __future__ import annotations
+
+import sys
+
+from graphio.contrib.lookup.tables import (
+    FastHashSpec,
+    HasherSpec,
+    HashTable,
+    IdTableWithHashBuckets,
+    TextFileIdTableInitializer,
+    TextFileStringTableInitializer,
+    index_table_from_file,
+    index_table_from_tensor,
+    index_to_string,
+    index_to_string_table_from_file,
+    index_to_string_table_from_tensor,
+    string_to_index,
+    string_to_index_table_from_file,
+    string_to_index_table_from_tensor,
+)
+from graphio.framework import api_boundary
+from graphio.ops.state.lookup import (
+    KeyValueTensorInitializer,
+    TextFileIndex,
+    TextFileInitializer,
+)
+
+__all__ = [
+    "FastHashSpec",
+    "HashTable",
+    "HasherSpec",
+    "IdTableWithHashBuckets",
+    "KeyValueTensorInitializer",
+    "TextFileIdTableInitializer",
+    "TextFileIndex",
+    "TextFileInitializer",
+    "TextFileStringTableInitializer",
+    "index_table_from_file",
+    "index_table_from_tensor",
+    "index_to_string",
+    "index_to_string_table_from_file",
+    "index_to_string_table_from_tensor",
+    "string_to_index",
+    "string_to_index_table_from_file",
+    "string_to_index_table_from_tensor",
+]
+
+api_boundary.guard_namespace(sys.modules[__name__])
