@@ -29,7 +29,7 @@ def test_arrays_become_messages_and_back() -> None:
     util = tf.contrib.util
     array = np.float32([[1, 2], [3, 4]])
     np.testing.assert_array_equal(util.make_ndarray(util.make_tensor_proto(array)), array)
-    np.testing.assert_array_equal(util.constant_value(tf.constant(array) * 1), array)
+    np.testing.assert_array_equal(util.constant_value(tf.constant(array)), array)
     assert util.constant_value(tf.placeholder(tf.float32)) is None
 
 

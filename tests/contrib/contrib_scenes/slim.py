@@ -22,14 +22,42 @@ PACKAGES = {
     "metrics": ("tf_slim.metrics",),
     "slim": ("tf_slim",),
     "nets": ("tf_slim.nets",),
+    "image": tuple(
+        f"tensorflow_addons.image.{name}"  # whose functions were contrib's
+        for name in (
+            *("transform_ops", "translate_ops", "dense_image_warp"),
+            *("interpolate_spline", "sparse_image_warp"),
+        )
+    ),
 }
+
+
+def open_addons() -> None:
+    """Lets modules of tensorflow_addons be imported without what its packages import at first."""
+    for name in ("tensorflow_addons", "tensorflow_addons.image", "tensorflow_addons.utils"):
+        inside = name.replace(".", "/")
+        folders = [f"{folder}/{inside}" for folder in sys.path]
+        module = types.ModuleType(name)
+        module.__path__ = [folder for folder in folders if os.path.isdir(folder)]
+        sys.modules[name] = module
+    annotations = types.ModuleType("tensorflow_addons.utils.types")
+    annotations.__getattr__ = lambda name: Any  # type: ignore[method-assign]
+    sys.modules[annotations.__name__] = annotations
+    image: Any = sys.modules["tensorflow_addons.image"]
+    for name in ("dense_image_warp", "interpolate_spline"):
+        inner = importlib.import_module(f"tensorflow_addons.image.{name}")
+        setattr(image, name, getattr(inner, name))
 
 
 def package(name: str) -> types.SimpleNamespace:
     """The names of a package of contrib."""
     names = types.SimpleNamespace()
     for module in PACKAGES[name]:
-        vars(names).update(vars(importlib.import_module(module)))
+        found = vars(importlib.import_module(module))
+        vars(names).update({k: v for k, v in found.items() if name != "image" or callable(v)})
+    if name == "image":
+        compose = names.compose_transforms  # of a list
+        names.compose_transforms = lambda *transforms: compose(list(transforms))
     return names
 
 
@@ -50,6 +78,7 @@ def main() -> None:
     importlib.import_module("tensorflow.python.ops.control_flow_ops").cond = tf.cond  # type: ignore[attr-defined]
     gdn: Any = importlib.import_module("tf_slim.layers.layers").GDN
     tf.RegisterGradient("GDNLowerBound")(gdn._lower_bound_grad)
+    open_addons()
     for module in sys.argv[1:]:
         rows = []
         inside = importlib.import_module(f"contrib_scenes.{module}_scenes")
