@@ -1,4 +1,4 @@
-"""tf.contrib.image against tensorflow-addons, which has its code: names, shapes, order, values, gradients."""
+"""tf.contrib.image against tensorflow-addons, which has its code: values, gradients."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from graphio.framework import dtypes
 from graphio.framework.collections import GraphKeys, get_collection
+from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.summary import ops as summary
@@ -32,16 +33,30 @@ def summarize_activation(op: Tensor) -> Tensor:
 
     Also the share of sixes of a Relu6.
     """
-    name, kind = op.op.name, op.op.type
-    if kind in ("Relu", "Softplus", "Relu6"):
-        given = op.op.inputs[0]
+    name = op.op.name
+    given, limited = _activated(op)
+    if given is not None:
         below = comparison.less(given, elementwise.cast(0.0, given.dtype))
         summary.scalar(f"{name}/zeros", _share(below))
-    if kind == "Relu6":
-        given = op.op.inputs[0]
-        above = comparison.greater(given, elementwise.cast(6.0, given.dtype))
-        summary.scalar(f"{name}/sixes", _share(above))
+        if limited:
+            above = comparison.greater(given, elementwise.cast(6.0, given.dtype))
+            summary.scalar(f"{name}/sixes", _share(above))
     return summary.histogram(f"{name}/activation", op)
+
+
+def _activated(y: Tensor) -> tuple[Tensor | None, bool]:
+    """The input of a Relu, Softplus or Relu6, None for others; whether it is a Relu6."""
+    op = y.op
+    if op.type in ("Relu", "Softplus"):
+        return op.inputs[0], False
+    # tf.nn.relu6 is the minimum of 6 and a Relu
+    if (
+        op.type == "Minimum"
+        and op.inputs[1].op.type == "Relu"
+        and constant_value(op.inputs[0]) == 6
+    ):
+        return op.inputs[1].op.inputs[0], True
+    return None, False
 
 
 def _share(holds: Tensor) -> Tensor:
