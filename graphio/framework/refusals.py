@@ -31,6 +31,10 @@ _SPECIAL = "use scipy.special in tf.py_func; tf.lgamma and tf.digamma are there"
 _OBJECTS = "tf.train.Saver saves variables by their names"
 _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_session"
 
+_COLUMNS = "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat"
+_REVERSIBLE = "build the block from its functions: gradients keep the values they need"
+_HASHED = "number the values by tf.string_to_hash_bucket_fast and use tf.nn.embedding_lookup"
+
 #: name -> what to use
 _LEFT_OUT = {
     "autograph": "write tf.cond and tf.while_loop",
@@ -181,6 +185,40 @@ _LEFT_OUT = {
     "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
     "tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "xla": "cinfer plans and fuses by itself",
+    **dict.fromkeys(
+        (
+            *("contrib.layers.real_valued_column", "contrib.layers.bucketized_column"),
+            *("contrib.layers.crossed_column", "contrib.layers.embedding_column"),
+            *("contrib.layers.one_hot_column", "contrib.layers.shared_embedding_columns"),
+            "contrib.layers.sparse_column_with_hash_bucket",
+            "contrib.layers.sparse_column_with_integerized_feature",
+            "contrib.layers.sparse_column_with_keys",
+            "contrib.layers.sparse_column_with_vocabulary_file",
+            "contrib.layers.scattered_embedding_column",
+            "contrib.layers.weighted_sparse_column",
+            "contrib.layers.weighted_sum_from_feature_columns",
+            "contrib.layers.input_from_feature_columns",
+            "contrib.layers.joint_weighted_sum_from_feature_columns",
+            "contrib.layers.sequence_input_from_feature_columns",
+            "contrib.layers.create_feature_spec_for_parsing",
+            "contrib.layers.parse_feature_columns_from_examples",
+            "contrib.layers.transform_features",
+        ),
+        _COLUMNS,
+    ),
+    "contrib.layers.recompute_grad": _REVERSIBLE,
+    "contrib.layers.rev_block": _REVERSIBLE,
+    "contrib.layers.RevBlock": _REVERSIBLE,
+    "contrib.layers.scattered_embedding_lookup": _HASHED,
+    "contrib.layers.scattered_embedding_lookup_sparse": _HASHED,
+    "contrib.summary": "use tf.summary, and write what a run gives by tf.summary.FileWriter",
+    "contrib.eager": _EAGER,
+    "contrib.tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
+    "contrib.distribute": _ONE,
+    "contrib.opt.AGNOptimizer": _ONE,
+    "contrib.opt.DropStaleGradientOptimizer": _ONE,
+    "contrib.opt.ElasticAverageOptimizer": _ONE,
+    "contrib.opt.ModelAverageOptimizer": _ONE,
     "FIFOQueue": _RECORDS,
     "PaddingFIFOQueue": _RECORDS,
     "PriorityQueue": _RECORDS,

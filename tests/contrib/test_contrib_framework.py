@@ -301,10 +301,10 @@ def test_a_deprecated_call_warns_once(caplog: Any) -> None:
     assert not any("Use b." in r.getMessage() for r in caplog.records)
     with_argument(1)
     with_value("slow")
-    texts = " ".join(r.getMessage() for r in caplog.records)
-    assert "after 2030-01-01" in texts
-    assert "with the arguments a" in texts
-    assert "with mode='slow'" in texts
+    messages = " ".join(r.getMessage() for r in caplog.records)
+    assert "after 2030-01-01" in messages
+    assert "with the arguments a" in messages
+    assert "with mode='slow'" in messages
     with pytest.raises(ValueError, match="not arguments of"):
         framework.deprecated_args(None, "x", "missing")(lambda: None)
 

@@ -61,9 +61,9 @@ def test_training_gives_the_losses_and_variables_of_gradient_descent(
     last = slim.learning.train(
         step, str(tmp_path), one, number_of_steps=6, master=target, log_every_n_steps=2
     )
-    wanted, w, b = expected(6)
-    np.testing.assert_allclose(losses, wanted, rtol=1e-5)
-    assert last == pytest.approx(wanted[-1], rel=1e-5)
+    losses_of_formula, w, b = expected(6)
+    np.testing.assert_allclose(losses, losses_of_formula, rtol=1e-5)
+    assert last == pytest.approx(losses_of_formula[-1], rel=1e-5)
     reader = tf.train.load_checkpoint(str(tmp_path))
     np.testing.assert_allclose(reader.get_tensor("fc/weights"), w, rtol=1e-5)
     np.testing.assert_allclose(reader.get_tensor("fc/biases"), b, rtol=1e-5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphio.contrib.framework.arg_scope import (
     add_arg_scope,
@@ -54,7 +55,7 @@ from graphio.contrib.framework.variables import (
     model_variable,
     variable,
 )
-from graphio.framework import api_boundary, nest
+from graphio.framework import api_boundary, nest, refusals
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from graphio.framework.tensor_spec import TensorSpec
 from graphio.ops.array.distinct_values import is_non_decreasing, is_strictly_increasing
@@ -146,3 +147,6 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

@@ -145,9 +145,9 @@ def _shape_of(given: Any, tensor: Tensor) -> Any:
 
 def _checked(expected: Any, tensor: Tensor) -> Tensor:
     symbolic = emit.is_symbolic(expected)
-    wanted = expected if symbolic else [-1 if d is None else int(d) for d in expected]
+    known_sizes = expected if symbolic else [-1 if d is None else int(d) for d in expected]
     with scopes.name_scope("assert_shape"):
-        sizes = convert_to_tensor(wanted, dtypes.int32)
+        sizes = convert_to_tensor(known_sizes, dtypes.int32)
         actual = array.shape(tensor, name="actual")
         same_rank = comparison.equal(array.size(sizes), array.rank(tensor))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphio.contrib.image.transforms import (
     angles_to_projective_transforms,
@@ -15,7 +16,7 @@ from graphio.contrib.image.transforms import (
     translations_to_projective_transforms,
 )
 from graphio.contrib.image.warps import dense_image_warp, interpolate_spline, sparse_image_warp
-from graphio.framework import api_boundary
+from graphio.framework import api_boundary, refusals
 
 __all__ = [
     "angles_to_projective_transforms",
@@ -32,3 +33,6 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

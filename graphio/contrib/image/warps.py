@@ -26,7 +26,7 @@ _LEAST = 1e-10
 def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> Tensor:
     """An image whose pixel (y, x) is the image's at (y, x) - flow, interpolated bilinearly.
 
-    Places outside are those of the edge.
+    Positions outside are those of the edge.
 
     Args:
         image: (n, height, width, channels), of two rows and columns at least.
@@ -40,10 +40,10 @@ def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> T
             size = elementwise.cast(shape[axis], moved.dtype)
             broad = [1, -1, 1] if axis == 1 else [1, 1, -1]
             steps = elementwise.cast(array.reshape(array.range(shape[axis]), broad), moved.dtype)
-            place = steps - moved[:, :, :, axis - 1]
-            whole = elementwise.maximum(elementwise.floor(place), 0.0)
+            position = steps - moved[:, :, :, axis - 1]
+            whole = elementwise.maximum(elementwise.floor(position), 0.0)
             top = elementwise.minimum(whole, size - 2.0)
-            offset = elementwise.minimum(elementwise.maximum(place - top, 0.0), 1.0)
+            offset = elementwise.minimum(elementwise.maximum(position - top, 0.0), 1.0)
             tops.append(elementwise.to_int32(top))
             offsets.append(array.expand_dims(elementwise.cast(offset, given.dtype), 3))
         number = array.reshape(array.range(shape[0]), [-1, 1, 1])
@@ -113,8 +113,8 @@ def _squares(one: Tensor, two: Tensor) -> Tensor:
     """(n, a, b): squared distances of points."""
     first = reduction.reduce_sum(elementwise.square(one), 2, keepdims=True)
     second = reduction.reduce_sum(elementwise.square(two), 2, keepdims=True)
-    products = matmul(one, two, transpose_b=True)
-    return first - 2.0 * products + array.transpose(second, [0, 2, 1])
+    dots = matmul(one, two, transpose_b=True)
+    return first - 2.0 * dots + array.transpose(second, [0, 2, 1])
 
 
 def _kernel(squares: Tensor, order: int) -> Tensor:
@@ -171,9 +171,9 @@ def sparse_image_warp(
             flows = array.concat([flows, still], 1)
         rows, columns = np.indices((height, width))
         grid = np.stack([rows.ravel(), columns.ravel()], -1)
-        places = constant(np.broadcast_to(grid, (number, *grid.shape)), given.dtype)
+        positions = constant(np.broadcast_to(grid, (number, *grid.shape)), given.dtype)
         moved = interpolate_spline(
-            target, flows, places, interpolation_order, regularization_weight
+            target, flows, positions, interpolation_order, regularization_weight
         )
         dense = array.reshape(moved, [number, height, width, 2])
         return dense_image_warp(given, dense), dense

@@ -6,6 +6,7 @@ finishing.py has what all layers have in common: names of variables, collections
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphio.contrib.layers import summaries, utils
 from graphio.contrib.layers.convolutional import (
@@ -104,7 +105,7 @@ from graphio.contrib.layers.summaries import (
     summarize_variables,
     summarize_weights,
 )
-from graphio.framework import api_boundary
+from graphio.framework import api_boundary, refusals
 
 __all__ = [
     "GDN",
@@ -186,3 +187,6 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

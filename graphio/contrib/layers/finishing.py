@@ -42,7 +42,7 @@ def variable_getter(renamed: Mapping[str, str] | None = None) -> Callable[..., A
 
 
 class Finish(NamedTuple):
-    """What happens to the outputs of a layer.
+    """The steps after the outputs of a layer.
 
     Attributes:
         alias: of the outputs in their collections.

@@ -478,7 +478,7 @@ def group_norm(
     Args:
         groups: their number, which divides that of the channels.
         channels_axis: of the inputs.
-        reduction_axes: the axes of the moments beside the channels of a group.
+        reduction_axes: the axes of the moments, to which the channels of a group are added.
         mean_close_to_zero: whether the moments are computed by sums of squares.
         others: as batch_norm's; scope None: GroupNorm.
 

@@ -41,7 +41,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
     "RMSProp": RMSPropOptimizer,
     "SGD": GradientDescentOptimizer,
 }
-#: what optimize_loss can summarize
+#: the summaries that optimize_loss can make
 OPTIMIZER_SUMMARIES = [
     "learning_rate",
     "loss",

@@ -1,4 +1,4 @@
-"""What layers share: collections and aliases of outputs, sizes, conditions that may be known."""
+"""Shared by layers: collections and aliases of outputs, sizes, conditions that may be known."""
 
 from __future__ import annotations
 

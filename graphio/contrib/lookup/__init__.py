@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphio.contrib.lookup.tables import (
     FastHashSpec,
@@ -20,7 +21,7 @@ from graphio.contrib.lookup.tables import (
     string_to_index_table_from_file,
     string_to_index_table_from_tensor,
 )
-from graphio.framework import api_boundary
+from graphio.framework import api_boundary, refusals
 from graphio.ops.state.lookup import (
     KeyValueTensorInitializer,
     TextFileIndex,
@@ -48,3 +49,6 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

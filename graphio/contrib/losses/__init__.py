@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphio.contrib.losses import metric_learning
 from graphio.contrib.losses.weighted import (
@@ -21,7 +22,7 @@ from graphio.contrib.losses.weighted import (
     softmax_cross_entropy,
     sparse_softmax_cross_entropy,
 )
-from graphio.framework import api_boundary
+from graphio.framework import api_boundary, refusals
 
 __all__ = [
     "absolute_difference",
@@ -43,3 +44,6 @@ __all__ = [
 
 _GUARDED_MODULES = (metric_learning,)
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphio.contrib.metrics.further import (
     accuracy,
@@ -52,7 +53,7 @@ from graphio.contrib.metrics.renamed import (
     streaming_true_negatives,
     streaming_true_positives,
 )
-from graphio.framework import api_boundary
+from graphio.framework import api_boundary, refusals
 
 __all__ = [
     "accuracy",
@@ -102,3 +103,6 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

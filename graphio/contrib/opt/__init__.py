@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphio.contrib.opt.adams import AdaMaxOptimizer, LazyAdamOptimizer, NadamOptimizer
 from graphio.contrib.opt.around import (
@@ -24,7 +25,7 @@ from graphio.contrib.opt.weight_decay import (
     MomentumWOptimizer,
     extend_with_decoupled_weight_decay,
 )
-from graphio.framework import api_boundary
+from graphio.framework import api_boundary, refusals
 
 __all__ = [
     "AdaMaxOptimizer",
@@ -47,3 +48,6 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

@@ -130,10 +130,10 @@ def _cosine(fraction: Tensor) -> Tensor:
     return elementwise.multiply(0.5, elementwise.add(1.0, elementwise.cos(angle)))
 
 
-def _zero_from(limit: float | None, place: Tensor, value: Tensor) -> Tensor:
+def _zero_from(limit: float | None, period: Tensor, value: Tensor) -> Tensor:
     if limit is None:
         return value
-    return array.where(comparison.greater_equal(place, limit), array.zeros_like(value), value)
+    return array.where(comparison.greater_equal(period, limit), array.zeros_like(value), value)
 
 
 @api_guard.unguarded
@@ -181,7 +181,7 @@ def get_restart_decay_fn(
         fraction = elementwise.truediv(
             elementwise.mod(step, float(decay_steps)), float(decay_steps)
         )
-        place = elementwise.truediv(step, float(decay_steps))
-        return _zero_from(zero_after, place, _cosine(fraction))
+        period = elementwise.truediv(step, float(decay_steps))
+        return _zero_from(zero_after, period, _cosine(fraction))
 
     return decay

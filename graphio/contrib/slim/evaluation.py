@@ -152,7 +152,7 @@ def _scaffold(initial_op: Any, feeds: Any, init_fn: Any, restored: Any) -> Scaff
 
 
 class _Evaluation:
-    """What runs for each checkpoint."""
+    """The operations and hooks that run for each checkpoint."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a training loop does beside its steps: checkpoints and summaries after given times."""
+"""Checkpoints and summaries of a training loop, saved after given times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphio.train.loops.step_counter import global_step as step_of
 
 __all__ = ["USE_DEFAULT", "Services"]
 
-#: of arguments: what train makes by itself
+#: of arguments: train makes them by itself
 USE_DEFAULT = 0
 
 

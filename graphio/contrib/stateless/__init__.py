@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-from graphio.framework import api_boundary
+from graphio.framework import api_boundary, refusals
 from graphio.ops.random.stateless import stateless_multinomial, stateless_truncated_normal
 from graphio.ops.random.stateless import stateless_normal as stateless_random_normal
 from graphio.ops.random.stateless import stateless_uniform as stateless_random_uniform
@@ -17,3 +18,6 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphio.framework import api_boundary, folding
+from graphio.framework import api_boundary, folding, refusals
 from graphio.protos.node_def import make_ndarray, make_tensor_proto
 from graphio.support import api_guard
 
@@ -19,3 +19,6 @@ def constant_value(tensor: Any) -> Any:
 
 
 api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)

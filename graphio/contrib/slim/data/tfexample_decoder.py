@@ -195,8 +195,8 @@ class SparseTensor(ItemHandler):
         if self._shape_key:
             shape = _dense(keys_to_tensors[self._shape_key])
         last = array.reshape(elementwise.cast(indices.values, dtypes.int64), [-1, 1])
-        places = array.concat([indices.indices[:, :-1], last], 1)
-        made = sparse_tensor.SparseTensor(places, values.values, shape)
+        full = array.concat([indices.indices[:, :-1], last], 1)
+        made = sparse_tensor.SparseTensor(full, values.values, shape)
         return sparse_tensor_to_dense(made, self._default_value) if self._densify else made
 
 

@@ -2,7 +2,7 @@
 
 A layer is written as `96 3x3/2 valid ~0.09 @Name`: the number of filters, or max or avg for
 pooling; the window; the stride; the padding; the standard deviation of the initial weights; the
-scope, if it is not that of the layer's place in its branch (Conv2d_0a_3x3, Conv2d_0b_3x3, ...;
+scope, if it is not that of the layer's number in its branch (Conv2d_0a_3x3, Conv2d_0b_3x3, ...;
 Conv2d_1a_3x3 with stride 2). `, ` separates the layers of a branch; layers joined by ` + ` have the
 same input, and their results are concatenated.
 """
@@ -62,22 +62,22 @@ def build(
 
 
 def _branch(net: Any, branch: str, depth: Callable[[int], int]) -> Any:
-    for place, text in enumerate(branch.split(", ")):
+    for number, text in enumerate(branch.split(", ")):
         steps = text.split(" + ")
-        parts = [_layer(net, step, place + i, depth) for i, step in enumerate(steps)]
+        parts = [_layer(net, step, number + i, depth) for i, step in enumerate(steps)]
         net = parts[0] if len(parts) == 1 else array.concat(parts, 3)
     return net
 
 
 def _layer(
-    net: Any, text: str, place: int, depth: Callable[[int], int], scope: str | None = None
+    net: Any, text: str, number: int, depth: Callable[[int], int], scope: str | None = None
 ) -> Any:
     found = _LAYER.fullmatch(text)
     assert found is not None, text
     given = found.groupdict()
     window = [int(given["high"]), int(given["wide"])]
     prefix, pool = _POOLS.get(given["kind"], ("Conv2d", None))
-    position = "1a" if given["stride"] else f"0{'abcdefg'[place]}"
+    position = "1a" if given["stride"] else f"0{'abcdefg'[number]}"
     default = f"{prefix}_{position}_{window[0]}x{window[1]}"
     options: dict[str, Any] = {"scope": scope or given["name"] or default}
     if given["stride"]:
