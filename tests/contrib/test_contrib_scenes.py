@@ -19,7 +19,8 @@ def test_a_scene_gives_the_variables_values_and_slopes_of_tensorflow(
 ) -> None:
     scene = recording.scenes(module)[name]
     found = recording.record(tf, lambda part: getattr(tf.contrib, part), scene, target=target)
-    recording.assert_equal(found, EXPECTED[module][name])
+    # the recorded cells of cuDNN's layers have first values of their class, not of the layer
+    recording.assert_equal(found, EXPECTED[module][name], starts=module != "cudnn_rnn")
 
 
 @pytest.mark.parametrize("module", recording.MODULES)

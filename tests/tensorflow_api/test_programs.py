@@ -339,7 +339,7 @@ def test_versions_are_reported() -> None:
 @pytest.mark.parametrize(
     "name, instead",
     [
-        ("contrib", "tf.layers"),
+        ("contrib.training.bucket", "bucket_by_sequence_length"),
         ("estimator", "MonitoredTrainingSession"),
         ("keras", "tf.layers"),
         ("distribute", "ConfigProto"),

@@ -53,7 +53,8 @@ class CudnnCompatibleLSTMCell(LSTMBlockCell):
 
     def adopt(self, variables: Sequence[Any]) -> None:
         """Takes variables, in the order of cudnn_weights, instead of making them."""
-        self.take(*variables, [])
+        kernel, bias = variables
+        self.take(kernel, bias, [])
 
 
 class CudnnCompatibleGRUCell(GRUCell):

@@ -346,3 +346,48 @@ def monotonic(tf: Any, contrib: Any) -> Any:
         seq2seq.safe_cumprod(p, axis=0, exclusive=True, reverse=True),
         seq2seq.hardmax(p),
     )
+
+
+@scene
+def training_and_inference(tf: Any, contrib: Any) -> Any:
+    """The same cell and layer in two decoders, as translators have them."""
+    rnn, seq2seq = contrib("rnn"), contrib("seq2seq")
+    table, out = tf.get_variable("table", [V, D]), dense(tf)
+    cell = rnn.MultiRNNCell([rnn.DropoutWrapper(rnn.LSTMCell(H)) for _ in range(2)])
+    start = cell.zero_state(B, tf.float32)
+    made = []
+    for helper, scope_reuse in (
+        (seq2seq.TrainingHelper(inputs(tf), tf.constant([4, 2])), None),
+        (seq2seq.GreedyEmbeddingHelper(table, tf.fill([B], 1), 0), True),
+    ):
+        with tf.variable_scope("decode", reuse=scope_reuse):
+            decoder = seq2seq.BasicDecoder(cell, helper, start, out)
+            made.append(seq2seq.dynamic_decode(decoder, impute_finished=True, maximum_iterations=4))
+    return made
+
+
+@scene
+def attention_shared_by_scope(tf: Any, contrib: Any) -> Any:
+    """New cells and mechanisms that take the variables of the scope."""
+    rnn, seq2seq = contrib("rnn"), contrib("seq2seq")
+    table, out, width = tf.get_variable("table", [V, D]), dense(tf), 2
+
+    def decode(rows: Any, batch: int, make: Callable[[Any, Any], Any], reuse: Any) -> Any:
+        with tf.variable_scope("decode", reuse=reuse):
+            mechanism = seq2seq.BahdanauAttention(H, rows, [3, 5] * (batch // B), normalize=True)
+            cell = seq2seq.AttentionWrapper(rnn.GRUCell(H), mechanism, attention_layer_size=2)
+            return seq2seq.dynamic_decode(
+                make(cell, cell.zero_state(batch, tf.float32)), maximum_iterations=3
+            )
+
+    helper = seq2seq.TrainingHelper(inputs(tf), tf.constant([3, 2]))
+    return (
+        decode(memory(tf), B, lambda c, s: seq2seq.BasicDecoder(c, helper, s, out), None),
+        decode(
+            seq2seq.tile_batch(memory(tf), width), B * width,
+            lambda c, s: seq2seq.BeamSearchDecoder(
+                c, table, tf.fill([B], 1), 0, s, width, output_layer=out
+            ),
+            True,
+        ),
+    )  # fmt: skip
