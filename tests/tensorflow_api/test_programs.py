@@ -340,6 +340,8 @@ def test_versions_are_reported() -> None:
     "name, instead",
     [
         ("contrib.training.bucket", "bucket_by_sequence_length"),
+        ("contrib.summary", "tf.summary"),
+        ("contrib.layers.real_valued_column", "tf.one_hot"),
         ("estimator", "MonitoredTrainingSession"),
         ("keras", "tf.layers"),
         ("distribute", "ConfigProto"),
