@@ -11,6 +11,7 @@ import typer
 from graphio.command_line import ending
 from graphio.command_line.commands import (
     bench,
+    compare,
     compat,
     convert,
     diff,
@@ -59,6 +60,7 @@ for module in (
     show,
     export_c,
     compat,
+    compare,
     selftest,
 ):
     app.command(module.NAME)(module.command)

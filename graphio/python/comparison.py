@@ -1,0 +1,157 @@
+"""Runs a program in TensorFlow and in graphio, and compares the values of its first steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphio.python import recording
+
+__all__ = ["ProgramFailed", "compare"]
+
+Array = np.ndarray[Any, Any]
+
+#: tf.layers of TensorFlow 2.16 and newer need tf_keras, which this chooses
+_TENSORFLOW = {"TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+
+class ProgramFailed(Exception):
+    """A program ended with an error before its first step.
+
+    Args:
+        where: TensorFlow or graphio.
+        text: the end of its standard error.
+    """
+
+    def __init__(self, where: str, text: str) -> None:
+        super().__init__(f"the program fails in {where}: {text}")
+
+
+def compare(
+    program: Sequence[str], python: str, steps: int, tolerance: float, target: str
+) -> dict[str, Any]:
+    """The facts of a comparison.
+
+    Args:
+        program: the file and its arguments.
+        python: an interpreter that has TensorFlow.
+        steps: the number of runs to compare that fetch a floating tensor.
+        tolerance: the largest difference, relative to the largest element of a tensor.
+        target: of graphio's sessions.
+
+    Returns:
+        agree; steps: for each the scalars that were fetched, of both; first: the step and the name
+        of the first value that differs, with the difference, or None; absent: variables that only
+        one of the programs has.
+
+    Raises:
+        ProgramFailed: one of them makes no step.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        a, b = Path(name, "tensorflow"), Path(name, "graphio")
+        _record("TensorFlow", [python], a, steps, "", program, _TENSORFLOW)
+        _record("graphio", [sys.executable], b, steps, str(a), program, {"GRAPHIO_TARGET": target})
+        count = min(len(list(a.glob("step*.npz"))), len(list(b.glob("step*.npz"))))
+        pairs = [(_read(a, i), _read(b, i)) for i in range(count)]
+        absent: list[str] = json.loads((b / "absent.json").read_text())
+    first = None
+    for i, (theirs, ours) in enumerate(pairs):
+        if any(_differs(*pair, tolerance) for pair in _fetched(theirs, ours)):
+            first = {"step": i, **_first(theirs, ours, tolerance)}
+            break
+    return {
+        "agree": first is None,
+        "steps": [_scalars(*pair) for pair in pairs],
+        "first": first,
+        "absent": absent,
+    }
+
+
+def _record(
+    where: str, command: list[str], out: Path, steps: int, replay: str, program: Sequence[str],
+    environment: Mapping[str, str],
+) -> None:  # fmt: skip
+    out.mkdir()
+    done = subprocess.run(
+        [*command, recording.__file__, str(out), str(steps), replay, *program],
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if not (out / "step0.npz").exists():
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise ProgramFailed(where, lines[-1] if lines else "it makes no step")
+
+
+def _read(folder: Path, step: int) -> dict[str, Array]:
+    names = json.loads((folder / f"step{step}.json").read_text())
+    with np.load(folder / f"step{step}.npz", allow_pickle=False) as file:
+        return {name: file[name] for name in names}
+
+
+def _fetched(theirs: Mapping[str, Array], ours: Mapping[str, Array]) -> list[tuple[Array, Array]]:
+    """The fetched values of both, by their position."""
+    return list(zip(_of(theirs, "fetch/"), _of(ours, "fetch/"), strict=False))
+
+
+def _of(record: Mapping[str, Array], kind: str) -> list[Array]:
+    return [value for name, value in record.items() if name.startswith(kind)]
+
+
+def _scalars(theirs: Mapping[str, Array], ours: Mapping[str, Array]) -> dict[str, list[float]]:
+    pairs = [(a, b) for a, b in _fetched(theirs, ours) if a.ndim == 0]
+    return {"tensorflow": [float(a) for a, _ in pairs], "graphio": [float(b) for _, b in pairs]}
+
+
+def _difference(a: Array, b: Array) -> float:
+    """The largest difference, relative to a's largest element; infinite for other shapes, and
+    where one alone is not finite."""
+    if a.shape != b.shape:
+        return float("inf")
+    if a.size == 0:
+        return 0.0
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(x)
+    if not np.array_equal(finite, np.isfinite(y)):
+        return float("inf")
+    if not np.array_equal(x[~finite], y[~finite], equal_nan=True):
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    return float(np.abs(x - y)[finite].max() / max(np.abs(x[finite]).max(), 1e-30))
+
+
+def _differs(a: Array, b: Array, tolerance: float) -> bool:
+    return _difference(a, b) > tolerance
+
+
+def _first(
+    theirs: Mapping[str, Array], ours: Mapping[str, Array], tolerance: float
+) -> dict[str, Any]:
+    """The first tensor of TensorFlow's graph whose value differs, else the fetched one."""
+    names = [n for n in theirs if n.startswith("tensor/") and n in ours]
+    names += [n for n in theirs if n.startswith("fetch/") and n in ours]
+    for name in names:
+        if _differs(theirs[name], ours[name], tolerance):
+            break
+    else:
+        name = next(n for n in theirs if n.startswith("fetch/"))
+    a = theirs[name]
+    b = ours.get(name, _of(ours, "fetch/")[0])
+    kind, _, rest = name.partition("/")
+    return {
+        "name": rest if kind == "tensor" else rest.partition("/")[2],
+        "difference": _difference(a, b),
+        "tensorflow": a.reshape(-1)[:4].tolist(),
+        "graphio": b.reshape(-1)[:4].tolist(),
+    }

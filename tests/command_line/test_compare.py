@@ -1,0 +1,110 @@
+"""graphio compare: a program in TensorFlow and in graphio. A package of the name tensorflow, which
+is graphio with a fault, stands for TensorFlow."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphio.command_line import app
+from graphio.python import comparison
+
+PROGRAM = """
+import random
+import sys
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 3], name="x")
+h = tf.nn.dropout(tf.layers.dense(x, 4, tf.nn.relu), keep_prob=0.5, name="dropped")
+loss = tf.reduce_mean(tf.square(tf.layers.dense(h, 1), name="squares"), name="loss")
+step = tf.train.AdamOptimizer(0.01).minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for _ in range(int(sys.argv[1])):
+        session.run([loss, step], {x: np.random.rand(5, 3) + random.SystemRandom().random()})
+"""
+FAKE = """
+import sys
+import graphio
+import graphio.compat
+
+sys.modules.update({"tensorflow": graphio, "tensorflow.compat": graphio.compat})
+sys.modules["tensorflow.compat.v1"] = graphio
+"""
+FAULT = """
+square = graphio.square
+graphio.square = lambda x, name=None: square(x * 1.01, name=name)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tensorflow").mkdir()
+    (tmp_path / "tensorflow/__init__.py").write_text(FAKE)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compared(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Any]:
+    given = ["compare", "program.py", "--tensorflow", sys.executable, "--json", *options]
+    code = app.main(given)
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("engine", ["runtime", "cinfer"])
+def test_the_same_weights_feeds_and_draws_give_the_same_losses(
+    folder: Path, capsys: pytest.CaptureFixture[str], engine: str
+) -> None:
+    code, facts = compared(capsys, "--engine", engine, "--steps", "4", "--", "20")
+    assert (code, facts["agree"], facts["first"], facts["absent"]) == (0, True, None, [])
+    assert len(facts["steps"]) == 4
+    for step in facts["steps"]:
+        assert step["graphio"] == pytest.approx(step["tensorflow"], rel=1e-4)
+    losses = [step["tensorflow"][0] for step in facts["steps"]]
+    assert len(set(losses)) == 4
+
+
+def test_the_first_value_that_differs_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "tensorflow/__init__.py").write_text(FAKE + FAULT)
+    code, facts = compared(capsys, "--steps", "3", "--", "3")
+    assert (code, facts["agree"]) == (1, False)
+    assert (facts["first"]["step"], facts["first"]["name"]) == (0, "squares:0")
+    assert facts["first"]["difference"] == pytest.approx(1 - 1 / 1.01**2, rel=1e-3)
+
+
+def test_a_program_that_ends_early_is_compared_as_far_as_it_goes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, facts = compared(capsys, "--steps", "10", "--", "2")
+    assert (code, len(facts["steps"])) == (0, 2)
+
+
+def test_a_program_that_fails_is_refused_with_its_error(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "program.py").write_text("import tensorflow as tf\ntf.no_such_name\n")
+    arguments = ["compare", "program.py", "--tensorflow", sys.executable]
+    assert app.main(arguments) == 3
+    assert "the program fails in TensorFlow: AttributeError" in capsys.readouterr().err
+    assert app.main(["compare", "none.py", "--tensorflow", sys.executable]) == 3
+    assert "there is no file 'none.py'" in capsys.readouterr().err
+
+
+def test_differences_are_relative_to_the_largest_element() -> None:
+    difference = comparison._difference
+    assert difference(np.array([1.0, 100.0]), np.array([2.0, 100.0])) == pytest.approx(0.01)
+    assert difference(np.zeros(3), np.zeros(3)) == 0
+    assert difference(np.zeros(2), np.zeros(3)) == float("inf")
+    assert difference(np.array([np.nan, 1]), np.array([np.nan, 1])) == 0
+    assert difference(np.array([np.nan, 1]), np.array([1.0, 1])) == float("inf")
+    assert difference(np.array([np.inf]), np.array([-np.inf])) == float("inf")
