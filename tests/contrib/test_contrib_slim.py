@@ -99,12 +99,16 @@ def slim_value(folder: Path, name: str) -> Any:
     return tf.contrib.framework.load_variable(str(folder), name)
 
 
-def test_a_loop_without_a_folder_saves_nothing_and_ends_with_the_data() -> None:
+def test_a_loop_without_a_folder_saves_nothing_and_ends_with_the_data(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
     data = tf.data.Dataset.from_tensor_slices(np.float32([1, 2, 3]))
     x = data.make_one_shot_iterator().get_next()
     v = tf.get_variable("v", [], initializer=tf.zeros_initializer())
     step = slim.learning.create_train_op((v - x) ** 2, tf.train.GradientDescentOptimizer(0.25))
     assert slim.learning.train(step, None) == pytest.approx((1.25 - 3) ** 2)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

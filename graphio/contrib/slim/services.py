@@ -59,13 +59,10 @@ class Services:
 
     def after_step(self, session: Any) -> None:
         """Saves what is due."""
+        if not self._logdir:
+            return
         now = time.monotonic()
-        if (
-            self._logdir
-            and self._due("summary", now)
-            and self.writer
-            and self._summary_op is not None
-        ):
+        if self.writer and self._summary_op is not None and self._due("summary", now):
             found = session.run(self._summary_op)
             self.writer.add_summary(found, step_of(session, self._step))
         if self._due("save", now):
