@@ -1,8 +1,8 @@
 """The network whose numbers the tests of tf.profiler compare with TensorFlow's.
 
-    python tests/tensorflow_api/profiled_network.py    in an environment of TensorFlow 2
+    python tests/programs/profiled_network.py    in an environment of TensorFlow 2
 
-writes tests/tensorflow_api/profiled_network.json: the numbers of tf.compat.v1.profiler.
+writes tests/programs/profiled_network.json: the numbers of tf.compat.v1.profiler.
 """
 
 from __future__ import annotations

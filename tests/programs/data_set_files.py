@@ -1,8 +1,8 @@
 """Small files of the data sets of tf.keras.datasets, and what TensorFlow reads from them.
 
-    python tests/tensorflow_api/data_set_files.py    in an environment of TensorFlow 2 with tf_keras
+    python tests/programs/data_set_files.py    in an environment of TensorFlow 2 with tf_keras
 
-writes tests/tensorflow_api/data_set_files.json.
+writes tests/programs/data_set_files.json.
 """
 
 from __future__ import annotations
