@@ -181,8 +181,8 @@ SECTIONS = (
         "graphio program.py` runs one, as it is: `import tensorflow` is graphio there.\n\n"
         "`graphio compare program.py --tensorflow PYTHON` runs one in both, in TensorFlow by a "
         "Python that has it. graphio begins with TensorFlow's variables and gets its feeds and "
-        "random draws; the losses of the first steps must agree, and the first tensor that differs "
-        "is named.",
+        "random draws; the losses of the first steps must agree, and the first tensor that "
+        "differs is named.",
         (Step("compat program.py", code=1),),
     ),
     Section(
