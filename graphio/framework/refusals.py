@@ -48,8 +48,8 @@ _LEFT_OUT = {
     "experimental": "no function here changes without notice",
     "feature_column": "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat",
     "function": _EAGER,
-    "keras": "use tf.layers for layers and tf.train for training; graphio.tensorflow_files reads "
-    "exported models",
+    "keras.layers": "use tf.layers for layers and tf.train for training; "
+    "graphio.tensorflow_files reads exported models",
     "lite": "write the model by tf.saved_model or export it to ONNX (tf.onnx); cinfer runs it "
     "without Python",
     "sysconfig": "operators are not loaded from libraries; the C library's header is cinfer.h",

@@ -18,5 +18,8 @@ else:
         """datasets, which is imported when it is used first."""
         if name == "datasets":
             return importlib.import_module(f"{__name__}.{name}")
-        text = f"tf.keras.{name}: {refusal('keras')}"
+        text = refusal(f"keras.{name}") or (
+            f"module {__name__!r} has no attribute {name!r}: of tf.keras there are the data sets "
+            "alone; use tf.layers for layers and tf.train for training"
+        )
         raise AttributeError(text, name=name, obj=sys.modules[__name__])

@@ -343,7 +343,7 @@ def test_versions_are_reported() -> None:
         ("contrib.summary", "tf.summary"),
         ("contrib.layers.real_valued_column", "tf.one_hot"),
         ("estimator", "MonitoredTrainingSession"),
-        ("keras", "tf.layers"),
+        ("keras.layers", "tf.layers"),
         ("distribute", "ConfigProto"),
         ("enable_eager_execution", "Session"),
         ("FIFOQueue", "tf.data"),
