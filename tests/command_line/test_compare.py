@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 x = tf.placeholder(tf.float32, [None, 3], name="x")
-h = tf.nn.dropout(tf.layers.dense(x, 4, tf.nn.relu), keep_prob=0.5, name="dropped")
+h = tf.nn.dropout(tf.layers.dense(x, 4, tf.nn.sigmoid), keep_prob=0.5, name="dropped")
 loss = tf.reduce_mean(tf.square(tf.layers.dense(h, 1), name="squares"), name="loss")
 step = tf.train.AdamOptimizer(0.01).minimize(loss)
 with tf.Session() as session:

@@ -37,9 +37,8 @@ def command(
 
     if not Path(program[0]).is_file():
         raise exits.Refused(f"there is no file '{program[0]}'", exits.FILE)
-    target = "" if engine == "runtime" else engine
     try:
-        facts = comparison.compare(program, tensorflow, steps, tolerance, target)
+        facts = comparison.compare(program, tensorflow, steps, tolerance, engine)
     except (comparison.ProgramFailed, OSError) as error:
         raise exits.Refused(str(error), exits.FILE) from error
     output.show(facts, as_json, lambda console: _print(console, facts))
