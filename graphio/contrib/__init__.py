@@ -21,12 +21,17 @@ import sys
 from typing import Any
 
 from graphio.framework import refusals
+from graphio.python import modules
+
+modules.install("contrib")
 
 
 def __getattr__(name: str) -> Any:
     path = f"{__name__}.{name}"
     if not name.startswith("_") and importlib.util.find_spec(path) is not None:
-        return importlib.import_module(path)
+        package = importlib.import_module(path)
+        importlib.import_module(f"{path}.python")  # programs reach tf.contrib.rnn.python.ops
+        return package
     text = refusals.refusal(f"contrib.{name}") or (
         f"module {__name__!r} has no attribute {name!r}: there are {', '.join(__dir__())}"
     )

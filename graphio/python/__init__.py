@@ -2,6 +2,7 @@
 
     from graphio.python.framework import ops
     from graphio.python.ops import array_ops, rnn_cell_impl
+    from graphio.contrib.rnn.python.ops import core_rnn_cell
 
 The modules have no files. modules.json says which public name each name of TensorFlow 1.15.5's
 modules is (tools/gen_tensorflow_names.py writes it), tables.py what goes beyond public names, and
@@ -18,7 +19,7 @@ from typing import Any
 
 from graphio.python import modules as _modules
 
-_modules.install()
+_modules.install("python")
 
 
 def __getattr__(name: str) -> Any:

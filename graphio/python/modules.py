@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphio.framework import api_boundary, refusals
-from graphio.python import tables
+from graphio.python import names, tables
 from graphio.support import served_modules
 
 __all__ = ["attribute", "install", "is_module"]
@@ -44,19 +44,34 @@ def is_module(path: str) -> bool:
     )
 
 
-def install() -> None:
-    """Makes graphio.python's modules importable."""
-    served_modules.install("graphio.python", _find, _refuse)
+def install(package: str) -> None:
+    """Makes the modules of a package importable.
+
+    Args:
+        package: python, or contrib for its modules contrib.X.python and below.
+    """
+    served_modules.install(f"{_ROOT}{package}", _find, _refuse)
 
 
 def _find(module: str) -> Callable[[str], Any] | None:
     path = module.removeprefix(_ROOT)
-    return functools.partial(attribute, path) if is_module(path) else None
+    if not _is_inner(path):
+        return None
+    # a part of contrib has one such package: it is known without reading the table
+    found = path.count(".") == 2 and path.startswith("contrib.")
+    return functools.partial(attribute, path) if found or is_module(path) else None
 
 
 def _refuse(module: str) -> str | None:
     path = module.removeprefix(_ROOT)
-    return None if "internals" in path else f"tensorflow.{path} is not part of graphio{_why(path)}"
+    if "internals" in path or not _is_inner(path):
+        return None
+    return f"tensorflow.{path} is not part of graphio{_why(*path.rpartition('.')[::2])}"
+
+
+def _is_inner(path: str) -> bool:
+    """Whether a path is inside a package `python`: other modules of contrib have files."""
+    return path.startswith("python.") or path.split(".")[2:3] == ["python"]
 
 
 def attribute(module: str, name: str) -> Any:
@@ -68,7 +83,8 @@ def attribute(module: str, name: str) -> Any:
     Raises:
         AttributeError: graphio has no such name.
     """
-    if is_module(f"{module}.{name}"):
+    below = is_module(f"{module}.{name}")
+    if below and name not in _table().get(module, {}):
         return importlib.import_module(f"{_ROOT}{module}.{name}")
     for path in _paths(module, name):
         try:
@@ -77,9 +93,11 @@ def attribute(module: str, name: str) -> Any:
             continue
         own = path.startswith("graphio.python.internals.")
         return api_boundary.export(value, f"{_ROOT}{module}", name) if own else value
+    if below:
+        return importlib.import_module(f"{_ROOT}{module}.{name}")
     full = f"tensorflow.{module}.{name}"
     public = next(iter(_table().get(module, {}).get(name, "").split()), "")
-    text = refusals.refusal(public) or f"{full} is not part of graphio{_why(f'{module}.{name}')}"
+    text = refusals.refusal(public) or f"{full} is not part of graphio{_why(module, name, public)}"
     raise AttributeError(text, name=name)
 
 
@@ -99,10 +117,13 @@ def _paths(module: str, name: str) -> list[str]:
     return found
 
 
-def _why(path: str) -> str:
-    """The reason why a part of TensorFlow is left out, of the longest path that has one."""
+def _why(module: str, name: str, public: str = "") -> str:
+    """The reason why a name of a module is left out: that of the longest path that has one, else
+    that of the public name of the same object."""
+    path = f"{module}.{name}"
     while path:
         if path in tables.REASONS:
             return f": {tables.REASONS[path]}"
         path = path.rpartition(".")[0]
-    return ": it is internal to TensorFlow; docs/names.md lists the public names"
+    reason = names.reason(public) if public else None
+    return f": {reason or 'it is internal to TensorFlow; docs/names.md lists the public names'}"

@@ -84,7 +84,7 @@ def status(path: str) -> Status:
     try:
         value = resolve(path)
     except AttributeError as error:
-        if path.startswith(("python.", "core.")):
+        if path.startswith(("python.", "core.")) or ".python." in path:
             return Status("not", str(error))
         text = reason(path)
         is_known = path in table() or path in spaces() or text is not None

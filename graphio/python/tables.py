@@ -19,8 +19,18 @@ def _same(module: str, *names: str) -> dict[str, str]:
     return _of(module, **{name: name for name in names})
 
 
+_NETS = (
+    "alexnet", "inception", "inception_v1", "inception_v2", "inception_v3", "overfeat",
+    "resnet_utils", "resnet_v1", "resnet_v2", "vgg",
+)  # fmt: skip
+
 #: modules all of whose public names are those of a namespace; "": of graphio
 NAMESPACES = {
+    "contrib.layers.python.layers.utils": "contrib.layers.utils",
+    "contrib.rnn.python.ops.core_rnn": "contrib.rnn",
+    "contrib.rnn.python.ops.core_rnn_cell": "contrib.rnn",
+    "contrib.rnn.python.ops.core_rnn_cell_impl": "contrib.rnn",
+    **{f"contrib.slim.python.slim.nets.{net}": f"contrib.slim.nets.{net}" for net in _NETS},
     "python": "",
     "python.client.client_lib": "",
     "python.client.timeline": "timeline",
@@ -57,6 +67,7 @@ _CELLS = {
     **_same("cells", "assert_like_rnncell"),
     **_of(
         "cells",
+        _Linear="Linear",
         _linear="linear",
         _concat="concat",
         _WEIGHTS_VARIABLE_NAME="KERNEL_NAME",
@@ -102,6 +113,12 @@ _SAVED_MODEL = {
 
 #: module -> name -> where it is
 NAMES: dict[str, dict[str, str]] = {
+    "contrib.rnn.python.ops.core_rnn_cell": _CELLS,
+    "contrib.rnn.python.ops.core_rnn_cell_impl": _CELLS,
+    "contrib.seq2seq.python.ops.attention_wrapper": {
+        "_BaseAttentionMechanism": "graphio.contrib.seq2seq.attention:BaseAttention",
+        "_compute_attention": "graphio.contrib.seq2seq.attention_wrapper:attended",
+    },
     "python.client.device_lib": _same("devices", "list_local_devices"),
     "python.eager.context": {
         "executing_eagerly": "executing_eagerly",

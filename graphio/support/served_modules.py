@@ -31,10 +31,22 @@ class Served(types.ModuleType):
         self._find = find
 
     def __getattr__(self, name: str) -> Any:
-        below = sys.modules.get(f"{self.__name__}.{name}")
-        value = below if below is not None else self._find(name)
-        setattr(self, name, value)
+        try:
+            value = self._find(name)
+        except AttributeError:
+            value = sys.modules.get(f"{self.__name__}.{name}")
+            if value is None:
+                raise
+        super().__setattr__(name, value)
         return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute. The import of a module below sets it here: it hides no name, such as
+        the function arg_scope of the module arg_scope."""
+        super().__setattr__(name, value)
+        if isinstance(value, Served) and value.__name__ == f"{self.__name__}.{name}":
+            super().__delattr__(name)
+            getattr(self, name)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

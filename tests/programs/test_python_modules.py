@@ -48,7 +48,8 @@ def found(path: str) -> Any:
 def test_every_name_of_a_module_is_the_public_object_of_the_same_name() -> None:
     seen = 0
     for module, names in modules._table().items():
-        if not module.startswith("python."):
+        inner = module.startswith("python.") or module.split(".")[2:3] == ["python"]
+        if not inner or found(module.partition(".python")[0]) is None:
             continue
         served = importlib.import_module(f"graphio.{module}")
         for name, paths in names.items():
@@ -56,7 +57,7 @@ def test_every_name_of_a_module_is_the_public_object_of_the_same_name() -> None:
             if public and name not in tables.NAMES.get(module, {}):
                 assert getattr(served, name) is public[0], f"{module}.{name}"
                 seen += 1
-    assert seen > 2000
+    assert seen > 2300
 
 
 @pytest.mark.parametrize("module", sorted(tables.NAMES))
@@ -90,6 +91,68 @@ def test_names_that_programs_import_are_the_public_ones(
     assert getattr(importlib.import_module(f"graphio.python.{module}"), name) is public
 
 
+def test_contribs_inner_modules_have_contribs_names() -> None:
+    from graphio.contrib.framework.python.ops import arg_scope, variables
+    from graphio.contrib.framework.python.ops.arg_scope import add_arg_scope
+    from graphio.contrib.layers.python.layers import initializers, layers
+    from graphio.contrib.layers.python.layers import utils as layer_utils
+    from graphio.contrib.rnn.python.ops import core_rnn, core_rnn_cell
+    from graphio.contrib.seq2seq.python.ops import decoder, helper
+    from graphio.contrib.slim.python.slim.nets import resnet_v1
+
+    contrib = tf.contrib
+    assert (core_rnn_cell.LSTMStateTuple, core_rnn.static_rnn) == (
+        tf.nn.rnn_cell.LSTMStateTuple,
+        tf.nn.static_rnn,
+    )
+    assert contrib.rnn.python.ops.core_rnn_cell is core_rnn_cell
+    assert arg_scope is contrib.framework.arg_scope  # its module has the same name
+    assert add_arg_scope is contrib.framework.add_arg_scope
+    assert variables.model_variable is contrib.framework.model_variable
+    assert layers.conv2d is contrib.layers.conv2d
+    assert initializers.xavier_initializer is contrib.layers.xavier_initializer
+    assert layer_utils.smart_cond is contrib.layers.utils.smart_cond
+    assert (decoder.Decoder, helper.Helper) == (contrib.seq2seq.Decoder, contrib.seq2seq.Helper)
+    assert resnet_v1.resnet_v1_50 is contrib.slim.nets.resnet_v1.resnet_v1_50
+
+
+def test_a_linear_map_that_is_kept_has_one_kernel() -> None:
+    from graphio.contrib.rnn.python.ops.core_rnn_cell import _Linear
+
+    one, two = tf.constant([[1.0, 2.0]]), tf.constant([[3.0]])
+    linear = _Linear([one, two], 1, True, kernel_initializer=tf.ones_initializer())
+    values = [linear([one, two]), linear([two * 2, one])]
+    assert [v.op.name for v in tf.trainable_variables()] == ["kernel", "bias"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert [v.tolist() for v in session.run(values)] == [[[6.0]], [[9.0]]]
+    with pytest.raises(ValueError, match="`args` must be specified"):
+        _Linear([], 1, True)
+
+
+def test_a_program_may_have_its_own_attention_mechanism() -> None:
+    from graphio.contrib.seq2seq.python.ops.attention_wrapper import (
+        BahdanauAttention,
+        _BaseAttentionMechanism,
+    )
+
+    class Additive(BahdanauAttention):
+        def __call__(self, query: Any, state: Any) -> Any:
+            score = tf.reduce_sum(self.keys + tf.expand_dims(self.query_layer(query), 1), 2)
+            weights = self._probability_fn(score, state)
+            return weights, weights
+
+    memory = tf.constant(np.arange(12.0).reshape(1, 3, 4), tf.float32)
+    mechanism = Additive(2, memory, memory_sequence_length=[2])
+    assert isinstance(mechanism, _BaseAttentionMechanism)
+    weights, _ = mechanism(tf.ones([1, 4]), mechanism.initial_state(1, tf.float32))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = session.run(weights)
+    assert found[0, 2] == 0
+    assert abs(found.sum() - 1) < 1e-6
+
+
 def test_a_missing_module_or_name_says_why() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"tensorflow\.python\.keras is not part.*layers"):
         importlib.import_module("graphio.python.keras")
@@ -99,6 +162,13 @@ def test_a_missing_module_or_name_says_why() -> None:
         _ = ops.foo
     with pytest.raises(ModuleNotFoundError, match="No module named 'graphio.python.internals.foo'"):
         importlib.import_module("graphio.python.internals.foo")
+    with pytest.raises(ModuleNotFoundError, match="contrib.rnn.python.ops.foo is not part of grap"):
+        importlib.import_module("graphio.contrib.rnn.python.ops.foo")
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'graphio\.contrib\.rnn\.foo'"):
+        importlib.import_module("graphio.contrib.rnn.foo")
+    shampoo = importlib.import_module("graphio.contrib.opt.python.training.shampoo")
+    with pytest.raises(AttributeError, match=r"ShampooOptimizer is not part of graphio: \w+"):
+        _ = shampoo.ShampooOptimizer
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

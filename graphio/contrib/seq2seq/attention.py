@@ -146,8 +146,8 @@ class BaseAttention(AttentionMechanism):
         """The state before the first step: the first weights."""
         return self.initial_alignments(batch_size, dtype)
 
-    def weights(self, score: Any, state: Any) -> Any:
-        """The weights that belong to scores (batch, time)."""
+    def _probability_fn(self, score: Any, state: Any) -> Any:
+        """The weights that belong to scores (batch, time); subclasses in programs call it."""
         return self._probability(self._masked(score), state)
 
     def _masked(self, score: Any) -> Any:
@@ -285,7 +285,7 @@ class LuongAttention(BaseAttention):
         """
         with variable_scope(None, "luong_attention"):
             score = scaled_luong_score(query, self._keys, self._scale)
-        alignments = self.weights(score, state)
+        alignments = self._probability_fn(score, state)
         return alignments, alignments
 
 
@@ -337,7 +337,7 @@ class BahdanauAttention(BaseAttention):
         with variable_scope(None, "bahdanau_attention"):
             made = self.query_layer(query) if self.query_layer else query
             score = bahdanau_score(made, self._keys, self._num_units, self._normalize)
-        alignments = self.weights(score, state)
+        alignments = self._probability_fn(score, state)
         return alignments, alignments
 
 

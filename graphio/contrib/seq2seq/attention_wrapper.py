@@ -17,7 +17,7 @@ from graphio.ops.checks.asserts import assert_equal
 from graphio.ops.control_flow.tensor_array import TensorArray
 from graphio.ops.linalg import matmul
 
-__all__ = ["AttentionWrapper", "AttentionWrapperState"]
+__all__ = ["AttentionWrapper", "AttentionWrapperState", "attended"]
 
 
 class AttentionWrapperState(NamedTuple):
@@ -61,7 +61,7 @@ def _of_same_shape(old: Any, new: Any) -> Any:
     return new
 
 
-def _attended(mechanism: Any, output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
+def attended(mechanism: Any, output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
     """The part of the memory that the output sees, the weights and the mechanism's next state."""
     alignments, following = mechanism(output, state=state)
     seen = matmul.matmul(array.expand_dims(alignments, 1), mechanism.values)
@@ -121,7 +121,7 @@ class AttentionWrapper(RNNCell):
                 f"cell_input_fn must be callable, saw type: {type(cell_input_fn).__name__}"
             )
         self._cell, self._cell_input = cell, cell_input_fn or _joined
-        self._attend = attention_fn or _attended
+        self._attend = attention_fn or attended
         self._keeps, self._output_attention = alignment_history, output_attention
         self._layers: Sequence[Any] = [None] * len(self._mechanisms)
         self._make_layers(attention_layer_size, attention_layer)

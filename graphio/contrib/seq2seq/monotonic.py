@@ -172,7 +172,7 @@ class BahdanauMonotonicAttention(_Monotonic):
             made = self.query_layer(query) if self.query_layer else query
             score = bahdanau_score(made, self._keys, self._num_units, self._normalize)
             score = self._biased(score, self._first_bias)
-        alignments = self.weights(score, state)
+        alignments = self._probability_fn(score, state)
         return alignments, alignments
 
 
@@ -220,5 +220,5 @@ class LuongMonotonicAttention(_Monotonic):
         with variable_scope(None, "luong_monotonic_attention"):
             score = scaled_luong_score(query, self._keys, self._scale)
             score = self._biased(score, self._first_bias)
-        alignments = self.weights(score, state)
+        alignments = self._probability_fn(score, state)
         return alignments, alignments

@@ -18,9 +18,73 @@ from graphio.support import api_guard
 from graphio.variables.initializers import constant_initializer
 from graphio.variables.variable_scope import get_variable, get_variable_scope, variable_scope
 
-__all__ = ["BIAS_NAME", "KERNEL_NAME", "assert_like_rnncell", "concat", "linear"]
+__all__ = ["BIAS_NAME", "KERNEL_NAME", "Linear", "assert_like_rnncell", "concat", "linear"]
 
 KERNEL_NAME, BIAS_NAME = "kernel", "bias"
+
+
+class Linear:
+    """Inputs, joined, times a variable `kernel`, plus a variable `bias`, of the variable scope
+    where it is made.
+
+    Args:
+        args: a tensor of shape [batch, n], or a list of them.
+        output_size: columns of the kernel.
+        build_bias: whether a bias is added.
+        bias_initializer: None: zeros.
+        kernel_initializer: None: that of the variable scope.
+
+    Raises:
+        ValueError: there is no input, or one is not a matrix of known width.
+    """
+
+    def __init__(
+        self,
+        args: Any,
+        output_size: int,
+        build_bias: bool,
+        bias_initializer: Any = None,
+        kernel_initializer: Any = None,
+    ) -> None:
+        inputs = _listed(args)
+        if args is None or not inputs:
+            raise ValueError("`args` must be specified")
+        dtype, width = inputs[0].dtype, _width(inputs)
+        with variable_scope(get_variable_scope()) as outer:
+            self._kernel = get_variable(
+                KERNEL_NAME, [width, output_size], dtype=dtype, initializer=kernel_initializer
+            )
+            self._bias = None
+            if build_bias:
+                start = bias_initializer
+                if start is None:
+                    start = constant_initializer(0.0, dtype=dtype)
+                with variable_scope(outer) as inner:
+                    inner.set_partitioner(None)
+                    self._bias = get_variable(
+                        BIAS_NAME, [output_size], dtype=dtype, initializer=start
+                    )
+
+    def __call__(self, args: Any) -> Tensor:
+        """The result for inputs of the same widths, shape [batch, output_size]."""
+        inputs = _listed(args)
+        y = matmul(inputs[0] if len(inputs) == 1 else surface.concat(inputs, 1), self._kernel)
+        return y if self._bias is None else core.bias_add(y, self._bias)
+
+
+def _listed(args: Any) -> list[Any]:
+    return list(args) if isinstance(args, (list, tuple)) else [args]
+
+
+def _width(inputs: list[Any]) -> int:
+    """The columns of matrices that are joined."""
+    shapes = [value.get_shape() for value in inputs]
+    for shape in shapes:
+        if shape.ndims != 2:
+            raise ValueError(f"linear is expecting 2D arguments: {shapes}")
+        if shape[1].value is None:
+            raise ValueError(f"linear expects shape[1] to be provided for shape {shape}")
+    return sum(shape[1].value for shape in shapes)
 
 
 @api_guard.makes_variables
@@ -31,48 +95,12 @@ def linear(
     bias_initializer: Any = None,
     kernel_initializer: Any = None,
 ) -> Tensor:
-    """The inputs, joined, times a variable `kernel`, plus a variable `bias`, of the current
-    variable scope.
-
-    Args:
-        args: a tensor of shape [batch, n], or a list of them.
-        output_size: columns of the kernel.
-        bias: whether a bias is added.
-        bias_initializer: None: zeros.
-        kernel_initializer: None: that of the variable scope.
-
-    Returns:
-        Shape [batch, output_size].
+    """Linear(args, ...)(args): see there.
 
     Raises:
         ValueError: there is no input, or one is not a matrix of known width.
     """
-    inputs = list(args) if isinstance(args, (list, tuple)) else [args]
-    if args is None or not inputs:
-        raise ValueError("`args` must be specified")
-    shapes = [value.get_shape() for value in inputs]
-    for shape in shapes:
-        if shape.ndims != 2:
-            raise ValueError(f"linear is expecting 2D arguments: {shapes}")
-        if shape[1].value is None:
-            raise ValueError(f"linear expects shape[1] to be provided for shape {shape}")
-    dtype = inputs[0].dtype
-    joined = inputs[0] if len(inputs) == 1 else surface.concat(inputs, 1)
-    width = sum(shape[1].value for shape in shapes)
-    with variable_scope(get_variable_scope()) as outer:
-        kernel = get_variable(
-            KERNEL_NAME, [width, output_size], dtype=dtype, initializer=kernel_initializer
-        )
-        y = matmul(joined, kernel)
-        if not bias:
-            return y
-        with variable_scope(outer) as inner:
-            inner.set_partitioner(None)
-            start = bias_initializer
-            if start is None:
-                start = constant_initializer(0.0, dtype=dtype)
-            added = get_variable(BIAS_NAME, [output_size], dtype=dtype, initializer=start)
-        return core.bias_add(y, added)
+    return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)
 
 
 @api_guard.operator
