@@ -53,7 +53,6 @@ _LEFT_OUT = {
     "lite": "write the model by tf.saved_model or export it to ONNX (tf.onnx); cinfer runs it "
     "without Python",
     "sysconfig": "operators are not loaded from libraries; the C library's header is cinfer.h",
-    "distributions": "write densities with tf.lgamma and friends; tf.random draws",
     "GradientTape": "use tf.gradients",
     "Module": "use tf.variable_scope and tf.make_template",
     "ragged": _RAGGED,

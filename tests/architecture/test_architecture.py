@@ -48,6 +48,7 @@ PACKAGES = (
     "observe",
     "testing",
     "evaluation",
+    "distributions",
     "layers",
     "data",
     "summary",
