@@ -14,6 +14,7 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
+from graphio.ops.array.shaping import where_v2
 from graphio.ops.checks.assert_shapes import assert_rank_at_least
 from graphio.ops.checks.asserts import (
     assert_equal,
@@ -24,14 +25,14 @@ from graphio.ops.checks.asserts import (
     assert_positive,
 )
 from graphio.ops.control_flow.branches import no_op, with_dependencies
-from graphio.ops.math import elementwise
+from graphio.ops.math import elementwise, reduction
 
 __all__ = [
     "assert_integer_form",
     "casts_unchanged",
     "classes",
     "counts",
-    "defined_above",
+    "defined",
     "positive",
 ]
 
@@ -54,8 +55,7 @@ def positive(x: Tensor, validate_args: bool, words: str | None = None) -> Tensor
     return found
 
 
-def defined_above(x: Tensor, least: float, values: Tensor, words: str) -> Tensor:
-    """x, which is defined where values are above a number."""
+def _defined_above(x: Tensor, least: float, values: Tensor, words: str) -> Tensor:
     bound = array.ones([], values.dtype) * least
     found: Tensor = with_dependencies([assert_less(bound, values, message=words)], x)
     return found
@@ -210,3 +210,26 @@ def _largest(dtype: DType) -> int:
 
 def _smallest(dtype: DType) -> int:
     return 0 if dtype.base_dtype in _UNSIGNED else -_largest(dtype)
+
+
+def defined(
+    value: Tensor, allow_nan: bool, *needs: tuple[Tensor, float, str], last_axis: bool = False
+) -> Tensor:
+    """A statistic that exists where tensors are above bounds.
+
+    Args:
+        value: the statistic.
+        allow_nan: it is nan elsewhere; False: a run fails.
+        needs: each a tensor, its bound, and the words of the failure.
+        last_axis: whether the tensors' last axis must be above the bound as a whole.
+    """
+    if not allow_nan:
+        for values, least, words in needs:
+            value = _defined_above(value, least, values, words)
+        return value
+    for values, least, _ in needs:
+        above = values > least
+        if last_axis:
+            above = reduction.reduce_all(above, -1, keepdims=True)
+        value = where_v2(above, value, array.zeros_like(value) + np.nan)
+    return value

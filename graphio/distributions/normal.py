@@ -7,19 +7,16 @@ from typing import Any
 
 from graphio.distributions import special_math
 from graphio.distributions.divergence import RegisterKL
-from graphio.distributions.reparameterization import FULLY_REPARAMETERIZED
-from graphio.distributions.scalar import ScalarDistribution, parameter_shapes, same_floats
+from graphio.distributions.location_scale import LocationScale
 from graphio.framework import scopes
 from graphio.framework.graph import Tensor
-from graphio.ops.array import surface as array
-from graphio.ops.checks.asserts import assert_positive
 from graphio.ops.math import elementwise
 from graphio.ops.random.core import random_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(ScalarDistribution):
+class Normal(LocationScale):
     """The normal distribution: density exp(-((x - loc) / scale)^2 / 2) / (scale sqrt(2 pi)).
 
     Args:
@@ -33,8 +30,6 @@ class Normal(ScalarDistribution):
         ValueError: dtypes differ, or are not floating.
     """
 
-    _PARAMETERS = ("loc", "scale")
-
     def __init__(
         self,
         loc: Any,
@@ -43,34 +38,7 @@ class Normal(ScalarDistribution):
         allow_nan_stats: bool = True,
         name: str = "Normal",
     ) -> None:
-        parameters = dict(locals())
-        with scopes.name_scope(name, values=[loc, scale]) as entered:
-            checks = [assert_positive(scale)] if validate_args else []
-            with scopes.control_dependencies(checks):
-                self._loc, self._scale = same_floats(loc=loc, scale=scale)
-        super().__init__(
-            dtype=self._scale.dtype,
-            reparameterization_type=FULLY_REPARAMETERIZED,
-            validate_args=validate_args,
-            allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
-            graph_parents=[self._loc, self._scale],
-            name=entered,
-        )
-
-    @staticmethod
-    def _param_shapes(sample_shape: Any) -> dict[str, Tensor]:
-        return parameter_shapes(sample_shape, "loc", "scale")
-
-    @property
-    def loc(self) -> Tensor:
-        """The means."""
-        return self._loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviations."""
-        return self._scale
+        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         drawn = random_normal(self._drawn_shape(n), dtype=self.dtype, seed=seed)
@@ -99,18 +67,13 @@ class Normal(ScalarDistribution):
         return 0.5 * math.log(2.0 * math.pi * math.e) + elementwise.log(self._stddev())
 
     def _mean(self) -> Tensor:
-        return self.loc * array.ones_like(self.scale)
+        return self._locs()
 
     def _stddev(self) -> Tensor:
-        return self.scale * array.ones_like(self.loc)
+        return self._scales()
 
     def _mode(self) -> Tensor:
         return self._mean()
-
-    def _z(self, value: Tensor) -> Tensor:
-        """value as a number of standard deviations from the mean."""
-        with scopes.name_scope("standardize", values=[value]):
-            return (value - self.loc) / self.scale
 
 
 @RegisterKL(Normal, Normal)

@@ -18,7 +18,7 @@ from graphio.ops.control_flow.loops import kernel_loop
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.math.special import digamma
 
-__all__ = ["differentiable"]
+__all__ = ["differentiable", "series", "slope"]
 
 #: terms of the series up to this part of their sum are left out
 _LEAST = 1e-17
@@ -37,7 +37,7 @@ def differentiable(drawn: Tensor, form: Tensor, rate: Tensor) -> Tensor:
         if arriving[0] is None:
             return [array.zeros_like(form), array.zeros_like(rate)]
         dy, y, scale = (elementwise.cast(t, dtypes.float64) for t in (arriving[0], drawn, rate))
-        by_form = dy * _slope(elementwise.cast(form, dtypes.float64), y * scale) / scale
+        by_form = dy * slope(elementwise.cast(form, dtypes.float64), y * scale) / scale
         by_rate = -dy * y / scale
         return [
             unbroadcast(elementwise.cast(slope, drawn.dtype), operand, other)
@@ -49,17 +49,17 @@ def differentiable(drawn: Tensor, form: Tensor, rate: Tensor) -> Tensor:
     return drawn
 
 
-def _slope(form: Tensor, z: Tensor) -> Tensor:
+def slope(form: Tensor, z: Tensor) -> Tensor:
     """The slope of a number by the shape: the derivative of P(form, z) by its first argument over
     the density, with P by its series (Moore 1982)."""
-    total, by_form = _series(form + array.zeros_like(z), z)
+    total, by_form = series(form + array.zeros_like(z), z)
     positive = comparison.greater(z, 0.0)
     logarithm = elementwise.log(array.where(positive, z, array.ones_like(z)))
     slope = -(z / form) * (total * (logarithm - digamma(form + 1.0)) + by_form)
     return array.where(positive, slope, array.zeros_like(slope))
 
 
-def _series(form: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+def series(form: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
     """The sum of z^n / ((form + 1) ... (form + n)), and its derivative by form."""
     one, nothing = array.ones_like(z), array.zeros_like(z)
 
