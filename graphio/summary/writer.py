@@ -15,6 +15,8 @@ from graphio.framework import dtypes
 from graphio.framework.graph import Graph
 from graphio.protos.graph_def import GraphDef
 from graphio.protos.graph_import import import_graph_def
+from graphio.protos.meta_graph import MetaGraphDef
+from graphio.schema import tensorflow_pb2
 from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.storage import stores
 from graphio.summary.graph_def import graph_def_of
@@ -140,6 +142,25 @@ class FileWriter:
     def has_graph(self, graph: Graph) -> bool:
         """Whether add_graph has added the graph."""
         return graph in self._shown
+
+    def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
+        """Adds the graph of a tf.MetaGraphDef, for TensorBoard's Graphs tab.
+
+        Args:
+            meta_graph_def: as tf.train.export_meta_graph gives it. Its collections and signatures
+                are not written.
+            global_step: the number of the step; None: 0.
+
+        Raises:
+            TypeError: it is not a MetaGraphDef.
+        """
+        if not isinstance(meta_graph_def, MetaGraphDef):
+            raise TypeError(
+                f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
+            )
+        graph_def = graph_def_of(_graph_of(meta_graph_def.graph_def))
+        content = tensorflow_pb2.MetaGraphDef(graph_def=graph_def).SerializeToString()
+        self._add(self._protos.Event(meta_graph_def=content), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
         """Adds the times of a run, which TensorBoard shows in the graph.

@@ -65,6 +65,7 @@ from graphio.train.loops.history import Curve, History
 from graphio.train.loops.hooks import (
     FeedFnHook,
     FinalOpsHook,
+    GlobalStepWaiterHook,
     LoggingTensorHook,
     NanLossDuringTrainingError,
     NanTensorHook,
@@ -79,7 +80,12 @@ from graphio.train.loops.monitored_session import (
     MonitoredTrainingSession,
     SingularMonitoredSession,
 )
-from graphio.train.loops.scaffold import ChiefSessionCreator, Scaffold, SessionCreator
+from graphio.train.loops.scaffold import (
+    ChiefSessionCreator,
+    Scaffold,
+    SessionCreator,
+    WorkerSessionCreator,
+)
 from graphio.train.loops.session_manager import SessionManager
 from graphio.train.loops.session_run_hook import (
     SessionRunArgs,
@@ -94,6 +100,7 @@ from graphio.train.loops.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.loops.supervisor import Supervisor, basic_train_loop
 from graphio.train.loops.training_loop import TrainingLoop, train
 from graphio.train.optimizers.adam import AdamOptimizer
 from graphio.train.optimizers.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
@@ -108,6 +115,7 @@ from graphio.train.optimizers.learning_rate_decay import (
     inverse_time_decay,
     linear_cosine_decay,
     natural_exp_decay,
+    noisy_linear_cosine_decay,
     piecewise_constant,
     piecewise_constant_decay,
     polynomial_decay,
@@ -144,6 +152,7 @@ __all__ = [
     "FinalOpsHook",
     "FloatList",
     "FtrlOptimizer",
+    "GlobalStepWaiterHook",
     "GradientDescentOptimizer",
     "History",
     "Int64List",
@@ -175,8 +184,11 @@ __all__ = [
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
+    "Supervisor",
     "TrainingLoop",
+    "WorkerSessionCreator",
     "assert_global_step",
+    "basic_train_loop",
     "checkpoint_exists",
     "checkpoints_iterator",
     "copy_checkpoint",
@@ -205,6 +217,7 @@ __all__ = [
     "load_values",
     "load_variable",
     "natural_exp_decay",
+    "noisy_linear_cosine_decay",
     "piecewise_constant",
     "piecewise_constant_decay",
     "plot_curves",

@@ -159,8 +159,6 @@ def test_a_session_that_is_not_ready_is_refused() -> None:
     scaffold = tf.train.Scaffold(init_op=a.initializer)
     with pytest.raises(RuntimeError, match="without a value: forgotten"):
         tf.train.MonitoredTrainingSession(scaffold=scaffold)
-    with pytest.raises(NotImplementedError, match="is_chief"):
-        tf.train.MonitoredTrainingSession(is_chief=False)
 
 
 def test_a_scaffold_reports_global_variables_before_local_ones_are_initialised() -> None:

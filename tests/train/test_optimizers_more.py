@@ -551,6 +551,23 @@ def test_decays_are_their_formulas(target: str) -> None:
                 assert found[name] == pytest.approx(formula(s), rel=2e-5, abs=2e-6), (name, s)
 
 
+@TARGETS
+def test_the_noise_of_the_noisy_decay_has_the_variance_of_the_step(target: str) -> None:
+    step = tf.placeholder(tf.int64, [])
+    tf.set_random_seed(1)
+    noisy = tf.train.noisy_linear_cosine_decay(0.5, step, 10, 0.25, 2.0, 2, alpha=0.1, beta=0.01)
+    even = tf.train.noisy_linear_cosine_decay(0.5, step, 10, 0.0, 2.0, 2, alpha=0.1, beta=0.01)
+    with tf.Session(target) as session:
+        for s in (0, 3, 15):
+            assert session.run(even, {step: s}) == pytest.approx(linear_cosine(s), rel=2e-5)
+            drawn = np.array([session.run(noisy, {step: s}) for _ in range(800)], np.float64)
+            wave = (1 + np.cos(4 * np.pi * min(s, 10) / 10)) / 2
+            noise = (drawn - linear_cosine(s)) / (0.5 * wave)
+            deviation = 0.5 / (1 + min(s, 10))
+            assert abs(noise.mean()) < 4 * deviation / np.sqrt(800)
+            assert noise.std() == pytest.approx(deviation, rel=0.1)
+
+
 def test_a_decay_follows_a_step_variable_and_has_the_rates_dtype() -> None:
     step = tf.train.get_or_create_global_step()
     rate = tf.train.exponential_decay(tf.constant(0.5, tf.float64), step, 2, 0.5)
@@ -572,6 +589,7 @@ def test_wrong_decays_are_refused() -> None:
             getattr(tf.train, name)(0.1, None, 10, 0.5)
     for name in (
         "polynomial_decay", "cosine_decay", "cosine_decay_restarts", "linear_cosine_decay",
+        "noisy_linear_cosine_decay",
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"global_step is required for {name}"):
             getattr(tf.train, name)(0.1, None, 10)

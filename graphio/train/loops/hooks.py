@@ -25,7 +25,7 @@ from graphio.train.loops.session_run_hook import (
 from graphio.train.loops.step_counter import get_global_step
 
 __all__ = [
-    "FeedFnHook", "FinalOpsHook",
+    "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook",
     "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "ProfilerHook",
     "SecondOrStepTimer", "StepCounterHook", "StopAtStepHook", "SummarySaverHook",
 ]  # fmt: skip
@@ -255,6 +255,28 @@ class FinalOpsHook(SessionRunHook):
                 error,
             )
             raise
+
+
+class GlobalStepWaiterHook(SessionRunHook):
+    """Delays the first run until the global step, which another process counts, is a number.
+
+    Args:
+        wait_until_step: the number; 0: the first run is not delayed.
+    """
+
+    def __init__(self, wait_until_step: int) -> None:
+        self._until = wait_until_step
+
+    def begin(self) -> None:
+        self._step = step_tensor("GlobalStepWaiterHook")
+        self._waits = self._until > 0
+
+    def before_run(self, run_context: SessionRunContext) -> None:
+        if self._waits:
+            logging.info("Waiting for global step %d before starting training.", self._until)
+            while run_context.session.run(self._step) < self._until:
+                time.sleep(0.5)
+            self._waits = False
 
 
 class SummarySaverHook(SessionRunHook):

@@ -18,7 +18,7 @@ from graphio.train.checkpoints.saver import Saver
 from graphio.train.loops.checkpoint_hook import CheckpointSaverHook
 from graphio.train.loops.hooked_session import HookedSession, is_lost
 from graphio.train.loops.hooks import StepCounterHook, SummarySaverHook
-from graphio.train.loops.scaffold import ChiefSessionCreator, Scaffold
+from graphio.train.loops.scaffold import ChiefSessionCreator, Scaffold, WorkerSessionCreator
 from graphio.train.loops.session_run_hook import SessionRunHook
 from graphio.train.loops.stop_signals import StopSignals
 
@@ -304,10 +304,11 @@ def MonitoredTrainingSession(
 
     Args:
         master: the session's target.
-        is_chief: must be True: there is one process.
+        is_chief: False waits for variables that another process initialises, and saves nothing.
         checkpoint_dir: the folder; None: nothing is saved or restored.
         scaffold: None: an empty one.
-        hooks, chief_only_hooks: more hooks.
+        hooks: more hooks.
+        chief_only_hooks: more hooks, if is_chief.
         save_checkpoint_secs: default 600; or
         save_checkpoint_steps: how often checkpoints are saved; both None: never.
         save_summaries_steps: default 100; or
@@ -315,7 +316,7 @@ def MonitoredTrainingSession(
         config: a ConfigProto.
         stop_grace_period_secs: how long threads of the hooks may run after the end.
         log_step_count_steps: how often steps a second are logged; None: never.
-        max_wait_secs: accepted.
+        max_wait_secs: the longest to wait if is_chief is False.
         summary_dir: the folder of event files; None: checkpoint_dir, if it is of this machine.
         asynchronous: True saves in the background, unless the scaffold or the collection SAVERS has
             a Saver.
@@ -328,9 +329,12 @@ def MonitoredTrainingSession(
         ValueError: one of stop_signals cannot be caught; save_checkpoint_metrics where no
             checkpoints are saved.
     """
-    if not is_chief:
-        raise NotImplementedError("is_chief=False: there is one process, which is the chief")
     chosen = scaffold or Scaffold()
+    if not is_chief:
+        worker = WorkerSessionCreator(chosen, master, config, max_wait_secs)
+        return MonitoredSession(
+            worker, hooks, stop_grace_period_secs, stop_signals=StopSignals(stop_signals)
+        )
     if asynchronous and chosen.saver is None:
         if not scopes.get_default_graph().get_collection(GraphKeys.SAVERS):
             chosen._pieces["saver"] = Saver(defer_build=True, allow_empty=True, asynchronous=True)

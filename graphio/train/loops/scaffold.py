@@ -15,6 +15,7 @@ from graphio.ops.control_flow.branches import group
 from graphio.summary.ops import merge_all
 from graphio.train.checkpoints.latest import restore_latest
 from graphio.train.checkpoints.saver import Saver
+from graphio.train.loops.session_manager import SessionManager
 from graphio.variables.variables import (
     global_variables,
     global_variables_initializer,
@@ -22,7 +23,7 @@ from graphio.variables.variables import (
     report_uninitialized_variables,
 )
 
-__all__ = ["ChiefSessionCreator", "Scaffold", "SessionCreator"]
+__all__ = ["ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator"]
 
 
 def _report_global_variables() -> Any:
@@ -227,3 +228,40 @@ class ChiefSessionCreator(SessionCreator):
         if self._folder is None:
             return None
         return restore_latest(self._scaffold.saver, session, self._folder, fall_back=True)
+
+
+class WorkerSessionCreator(SessionCreator):
+    """Makes a session that initialises nothing, and waits until all variables have values.
+
+    A variable that no other process initialises never has one.
+
+    Args:
+        scaffold: None: an empty one.
+        master: the session's target.
+        config: a ConfigProto.
+        max_wait_secs: the longest to wait.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 30 * 60,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master, self._config, self._most = master, config, max_wait_secs
+
+    def create_session(self) -> Session:
+        """The session.
+
+        Raises:
+            DeadlineExceededError: the variables had no values within max_wait_secs.
+        """
+        scaffold = self._scaffold.finalize()
+        manager = SessionManager(
+            local_init_op=scaffold.local_init_op,
+            ready_op=scaffold.ready_op,
+            ready_for_local_init_op=scaffold.ready_for_local_init_op,
+        )
+        return manager.wait_for_session(self._master, self._config, self._most)

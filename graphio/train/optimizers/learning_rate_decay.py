@@ -17,6 +17,7 @@ from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
 from graphio.ops.base.primitive import select
 from graphio.ops.math import comparison, elementwise
+from graphio.ops.random.core import random_normal
 from graphio.support import api_guard
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "inverse_time_decay",
     "linear_cosine_decay",
     "natural_exp_decay",
+    "noisy_linear_cosine_decay",
     "piecewise_constant",
     "piecewise_constant_decay",
     "polynomial_decay",
@@ -327,4 +329,41 @@ def linear_cosine_decay(
         step = elementwise.minimum(given.step, steps)
         wave = _wave(2 * given.like(num_periods) * (step / steps))
         linear = given.like(alpha) + (steps - step) / steps
+        return elementwise.multiply(given.rate, linear * wave + given.like(beta), name=given.at)
+
+
+@api_guard.makes_variables
+def noisy_linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: Any = 1.0,
+    variance_decay: Any = 0.55,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """linear_cosine_decay with normal noise added to 1 - t.
+
+    The noise's variance is initial_variance / (1 + step) ** variance_decay; each run draws one.
+
+    Args:
+        initial_variance: number or scalar tensor.
+        variance_decay: likewise.
+        others: as linear_cosine_decay's.
+
+    Raises:
+        ValueError: global_step is None.
+    """
+    with _decay(
+        "noisy_linear_cosine_decay", name, "NoisyLinearCosineDecay", learning_rate, global_step
+    ) as given:
+        steps = given.like(decay_steps)
+        step = elementwise.minimum(given.step, steps)
+        wave = _wave(2 * given.like(num_periods) * (step / steps))
+        growth = elementwise.pow(1 + step, given.like(variance_decay))
+        deviation = elementwise.sqrt(given.like(initial_variance) / growth)
+        noise = random_normal([], stddev=deviation, dtype=step.dtype)
+        linear = given.like(alpha) + (steps - step) / steps + noise
         return elementwise.multiply(given.rate, linear * wave + given.like(beta), name=given.at)
