@@ -111,7 +111,6 @@ _LEFT_OUT = {
     "train.queue_runner": _RECORDS,
     "SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
     "image.ssim_multiscale": "use tf.image.ssim on images made smaller by tf.nn.avg_pool",
-    "linalg.LinearOperator": "use the matrix itself",
     "linalg.tridiagonal_matmul": _MATRICES,
     "linalg.tridiagonal_solve": _MATRICES,
     "variable_creator_scope": "use the custom_getter of tf.variable_scope",

@@ -98,7 +98,6 @@ PATTERNS: dict[str, str] = {
     "io.parse_tensor": "use tf.decode_raw",
     "layers.InputSpec": "layers check their inputs themselves",
     "layers.experimental": "layers have the names of tf.layers",
-    "linalg.LinearOperator*": "use the matrix itself",
     "load_file_system_library": "paths with :// are opened by fsspec",
     "lookup.experimental": "use tf.lookup.StaticHashTable",
     "matrix_square_root": "use scipy.linalg in tf.py_func",

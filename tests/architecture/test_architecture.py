@@ -36,6 +36,7 @@ PACKAGES = (
     "runtime",
     "framework",
     "ops",
+    "linear_operators",
     "variables",
     "autodiff",
     "model",
