@@ -334,3 +334,23 @@ def test_axes_that_only_the_run_knows_must_fit(engine: str) -> None:
         assert session.run(summed, {x: A[0]}).shape == (3, 3)
         with pytest.raises(tf.errors.InvalidArgumentError, match="ellipsis"):
             session.run(summed, {x: A})
+
+
+@engines.BOTH
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_least_squares_of_unknown_shape_choose_their_form_at_the_run(
+    engine: str, dtype: type
+) -> None:
+    engines.module(engine)
+    with tf.Graph().as_default():
+        a, b = tf.placeholder(dtype), tf.placeholder(dtype)
+        x = tf.matrix_solve_ls(a, b)
+        slopes = tf.gradients(tf.reduce_sum(tf.abs(x)), b)[0]
+        with tf.Session(engine) as session:
+            for matrix in (TALL, TALL.T, TALL[:3]):
+                rhs = SIDE[: len(matrix)]
+                got, slope = session.run([x, slopes], {a: matrix, b: rhs})
+                expected = np.linalg.pinv(matrix) @ rhs
+                np.testing.assert_allclose(got, expected, rtol=1e-9)
+                towards = np.linalg.pinv(matrix).T @ np.sign(expected)
+                np.testing.assert_allclose(slope, towards, rtol=1e-8)

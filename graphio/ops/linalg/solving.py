@@ -16,6 +16,7 @@ from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import FLOATING_OR_COMPLEX, describe, node, operands, require, scope
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.complex import factors, parts
+from graphio.ops.control_flow import branches
 from graphio.ops.linalg import matmul, matrices
 from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import elementwise, reduction
@@ -103,6 +104,20 @@ def _solve_gradient(op: Operation, dy: Tensor) -> Gradients:
     transposed = matmul.matrix_transpose(op.inputs[0])
     right = _solve(transposed, dy)
     return [elementwise.negative(matmul.matmul(right, op.outputs[0], transpose_b=True)), right]
+
+
+def _least_squares(a: Tensor, b: Tensor, weight: Tensor, name: str | None = None) -> Tensor:
+    """x with the least |a x - b|^2 + weight |x|^2, by the normal equations."""
+    gram = matmul.matmul(a, a, adjoint_a=True)
+    gram = gram + weight * _identity_like(gram)
+    return _solve(gram, matmul.matmul(a, b, adjoint_a=True), name)
+
+
+def _shortest(a: Tensor, b: Tensor, weight: Tensor, name: str | None = None) -> Tensor:
+    """The shortest x with a x = b, for more columns than rows; weight as in _least_squares."""
+    gram = matmul.matmul(a, a, adjoint_b=True)
+    gram = gram + weight * _identity_like(gram)
+    return matmul.matmul(a, _solve(gram, b), adjoint_a=True, name=name)
 
 
 def _identity_like(a: Tensor) -> Tensor:
@@ -207,6 +222,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
 
 @api_guard.operator
+@of_any_rank("matrix_solve_ls", 2, 2)
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
@@ -223,19 +239,19 @@ def matrix_solve_ls(
     with scope(name, "matrix_solve_ls") as at:
         a, b = operands(matrix, rhs, "matrix_solve_ls", ("matrix", "rhs"))
         require(a, FLOATING_OR_COMPLEX, "matrix_solve_ls", "matrix")
-        dims = dims_of(a)
-        if dims is None or dims[-1] is None or dims[-2] is None:
-            raise ValueError(
-                f"matrix_solve_ls: the last two sizes of '{a.name}' must be known, its shape is "
-                f"{shapes.text(dims)}"
-            )
-        wide = dims[-2] < dims[-1]
-        gram = matmul.matmul(a, a, adjoint_a=not wide, adjoint_b=wide)
         weight = _weight(l2_regularizer, a.dtype)
-        gram = gram + weight * _identity_like(gram)
-        if wide:
-            return matmul.matmul(a, _solve(gram, b), adjoint_a=True, name=at)
-        return _solve(gram, matmul.matmul(a, b, adjoint_a=True), at)
+        dims = dims_of(a)
+        if dims is not None and dims[-2] is not None and dims[-1] is not None:
+            solved = _shortest if dims[-2] < dims[-1] else _least_squares
+            return solved(a, b, weight, at)
+        sizes = primitive.shape_of(a)
+        solution: Tensor = branches.cond(
+            sizes[-2] < sizes[-1],
+            lambda: _shortest(a, b, weight),
+            lambda: _least_squares(a, b, weight),
+            name=at,
+        )
+        return solution
 
 
 def _weight(value: Any, dtype: DType) -> Tensor:
