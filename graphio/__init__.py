@@ -207,7 +207,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.evaluation.losses": (),
     "graphio.ops.math.elementwise": (
         "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
-        "cast", "ceil", "clip_by_value", "cos", "cosh", "div", "divide", "erf", "erfc", "exp",
+        "cast", "ceil", "clip_by_value", "cos", "cosh", "div", "divide", "erf", "exp",
         "expm1", "floor", "floor_div", "floordiv", "floormod", "is_finite", "is_inf", "is_nan",
         "log", "log1p", "log_sigmoid", "maximum", "minimum", "mod", "multiply", "negative", "pow",
         "realdiv", "reciprocal", "round", "rsqrt", "saturate_cast", "sigmoid", "sign", "sin",
@@ -215,6 +215,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "to_double", "to_float", "to_int32", "to_int64", "truediv",
     ),
     "graphio.ops.math.elementwise_gradients": (),
+    "graphio.ops.math.error_function": ("erfc",),
     "graphio.ops.linalg.matrices": (
         "diag_part", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
         "matrix_set_diag", "trace",
@@ -345,15 +346,15 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "app": False, "bitwise": True, "cinfer": False, "compat": False, "config": False, "contrib":
-    True, "data": True, "debug": True, "debugging": True, "distributions": True, "dtypes": False,
-    "errors": False, "examples": True, "flags": False, "gfile": False, "graph_util": True,
-    "image": True, "initializers": True, "io": False, "keras": False, "layers": True, "linalg":
-    True, "logging": False, "lookup": True, "losses": True, "manip": True, "math": True,
-    "metrics": True, "nest": False, "nn": True, "onnx": True, "profiler": True, "python_io":
-    True, "quantization": True, "random": True, "resource_loader": False, "runtime": False,
-    "saved_model": True, "schema": False, "signal": True, "sparse": True, "spectral": True,
-    "strings": True, "summary": True, "test": True, "timeline": False, "train": True, "version":
-    False,
+    True, "data": True, "debug": True, "debugging": True, "distributions": True, "dtypes":
+    False, "errors": False, "examples": True, "flags": False, "gfile": False, "graph_util":
+    True, "image": True, "initializers": True, "io": False, "keras": False, "layers": True,
+    "linalg": True, "logging": False, "lookup": True, "losses": True, "manip": True, "math":
+    True, "metrics": True, "nest": False, "nn": True, "onnx": True, "profiler": True,
+    "python_io": True, "quantization": True, "random": True, "resource_loader": False,
+    "runtime": False, "saved_model": True, "schema": False, "signal": True, "sparse": True,
+    "spectral": True, "strings": True, "summary": True, "test": True, "timeline": False,
+    "train": True, "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -346,7 +346,6 @@ from graphio.ops.math.elementwise import cosh as cosh
 from graphio.ops.math.elementwise import div as div
 from graphio.ops.math.elementwise import divide as divide
 from graphio.ops.math.elementwise import erf as erf
-from graphio.ops.math.elementwise import erfc as erfc
 from graphio.ops.math.elementwise import exp as exp
 from graphio.ops.math.elementwise import expm1 as expm1
 from graphio.ops.math.elementwise import floor as floor
@@ -386,6 +385,7 @@ from graphio.ops.math.elementwise import to_float as to_float
 from graphio.ops.math.elementwise import to_int32 as to_int32
 from graphio.ops.math.elementwise import to_int64 as to_int64
 from graphio.ops.math.elementwise import truediv as truediv
+from graphio.ops.math.error_function import erfc as erfc
 from graphio.ops.math.reduction import argmax as argmax
 from graphio.ops.math.reduction import argmin as argmin
 from graphio.ops.math.reduction import count_nonzero as count_nonzero

@@ -71,7 +71,6 @@ from graphio.ops.math.elementwise import (
     cosh,
     divide,
     erf,
-    erfc,
     exp,
     expm1,
     floor,
@@ -105,6 +104,7 @@ from graphio.ops.math.elementwise import (
     truediv,
 )
 from graphio.ops.math.elementwise import ceil as ceiling
+from graphio.ops.math.error_function import erfc
 from graphio.ops.math.reduction import (
     argmax,
     argmin,

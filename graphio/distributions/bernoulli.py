@@ -6,7 +6,7 @@ from typing import Any
 
 from graphio.distributions import checks
 from graphio.distributions.divergence import RegisterKL
-from graphio.distributions.parameters import logits_and_probs
+from graphio.distributions.parameters import WithOdds, logits_and_probs
 from graphio.distributions.reparameterization import NOT_REPARAMETERIZED
 from graphio.distributions.scalar import ScalarDistribution, parameter_shapes
 from graphio.framework import dtypes, scopes
@@ -20,7 +20,7 @@ from graphio.ops.random.core import random_uniform
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(ScalarDistribution):
+class Bernoulli(WithOdds, ScalarDistribution):
     """1 with a probability, else 0.
 
     Args:
@@ -66,16 +66,6 @@ class Bernoulli(ScalarDistribution):
     @staticmethod
     def _param_shapes(sample_shape: Any) -> dict[str, Tensor]:
         return parameter_shapes(sample_shape, "logits")
-
-    @property
-    def logits(self) -> Tensor:
-        """log(p / (1 - p)) of the probability p of 1."""
-        return self._logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of 1."""
-        return self._probs
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         uniform = random_uniform(self._drawn_shape(n), seed=seed, dtype=self.probs.dtype)

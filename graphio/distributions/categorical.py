@@ -7,7 +7,7 @@ from typing import Any
 from graphio.distributions import checks, shapes
 from graphio.distributions.distribution import Distribution
 from graphio.distributions.divergence import RegisterKL
-from graphio.distributions.parameters import logits_and_probs
+from graphio.distributions.parameters import WithOdds, logits_and_probs
 from graphio.distributions.reparameterization import NOT_REPARAMETERIZED
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
@@ -23,7 +23,7 @@ from graphio.ops.random.core import multinomial
 __all__ = ["Categorical", "divergence_of_classes", "drawn_classes"]
 
 
-class Categorical(Distribution):
+class Categorical(WithOdds, Distribution):
     """A class 0, 1, ... by probability softmax(logits).
 
     Args:
@@ -72,16 +72,6 @@ class Categorical(Distribution):
     def event_size(self) -> Tensor:
         """The number of classes, int32."""
         return self._event_size
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the classes' probabilities, up to a constant."""
-        return self._logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The classes' probabilities."""
-        return self._probs
 
     def _batch_shape_tensor(self) -> Tensor:
         return array.shape(self.logits)[:-1]

@@ -92,7 +92,8 @@ class DirichletMultinomial(Distribution):
         weights = random_gamma([n], self.concentration, dtype=self.dtype, seed=seed)
         shape = array.shape(weights)
         logits = array.reshape(elementwise.log(weights), [-1, classes])
-        total = array.reshape(array.broadcast_to(self.total_count, shape[:-1]), [-1])
+        ones = array.concat([shape[:-1], [1]], 0)
+        total = array.reshape(array.broadcast_to(self._counts(), ones), [-1])
         other = another_seed(seed, "dirichlet_multinomial")
         drawn = counting.drawn_counts(total, logits, classes, other, self.dtype)
         return array.reshape(drawn, shape)
@@ -110,16 +111,22 @@ class DirichletMultinomial(Distribution):
 
     def _mean(self) -> Tensor:
         shares = self.concentration / shapes.with_last_axis(self.total_concentration)
-        return shapes.with_last_axis(self.total_count) * shares
+        return self._counts() * shares
 
     def _covariance(self) -> Tensor:
         return outer_with_diagonal(self._width() * self._mean(), self._variance())
 
     def _variance(self) -> Tensor:
         x = self._width() * self._mean()
-        return x * (shapes.with_last_axis(self.total_count) * self._width() - x)
+        return x * (self._counts() * self._width() - x)
 
     def _width(self) -> Tensor:
         total = shapes.with_last_axis(self.total_concentration)
-        count = shapes.with_last_axis(self.total_count)
-        return elementwise.sqrt((1.0 + total / count) / (1.0 + total))
+        return elementwise.sqrt((1.0 + total / self._counts()) / (1.0 + total))
+
+    def _counts(self) -> Tensor:
+        """total_count with an axis for the classes, which the program may have given it."""
+        count, batch = self.total_count.shape.ndims, self.batch_shape.ndims
+        if count is not None and batch is not None and count > batch:
+            return self.total_count
+        return shapes.with_last_axis(self.total_count)

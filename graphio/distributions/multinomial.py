@@ -7,7 +7,7 @@ from typing import Any
 from graphio.distributions import checks, counting, shapes
 from graphio.distributions.dirichlet import outer_with_diagonal
 from graphio.distributions.distribution import Distribution
-from graphio.distributions.parameters import logits_and_probs
+from graphio.distributions.parameters import WithOdds, logits_and_probs
 from graphio.distributions.reparameterization import NOT_REPARAMETERIZED
 from graphio.framework import scopes
 from graphio.framework.constants import convert_to_tensor
@@ -19,7 +19,7 @@ from graphio.ops.nn.core import log_softmax
 __all__ = ["Multinomial"]
 
 
-class Multinomial(Distribution):
+class Multinomial(WithOdds, Distribution):
     """How often each class is among total_count draws of a categorical distribution.
 
     Args:
@@ -68,16 +68,6 @@ class Multinomial(Distribution):
     def total_count(self) -> Tensor:
         """The numbers of draws."""
         return self._total_count
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the classes' probabilities, up to a constant."""
-        return self._logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The classes' probabilities."""
-        return self._probs
 
     def _batch_shape_tensor(self) -> Tensor:
         return array.shape(self._mean_value)[:-1]

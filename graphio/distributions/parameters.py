@@ -19,7 +19,24 @@ from graphio.ops.math import elementwise, reduction
 from graphio.ops.nn.core import softmax
 from graphio.support import api_guard
 
-__all__ = ["another_seed", "logits_and_probs", "softplus_inverse"]
+__all__ = ["WithOdds", "another_seed", "logits_and_probs", "softplus_inverse"]
+
+
+class WithOdds:
+    """A part of distributions that have log-odds and probabilities."""
+
+    _logits: Tensor
+    _probs: Tensor
+
+    @property
+    def logits(self) -> Tensor:
+        """The log-odds of 1 or, of several classes, their log-probabilities up to a constant."""
+        return self._logits
+
+    @property
+    def probs(self) -> Tensor:
+        """The probability of 1, or those of several classes."""
+        return self._probs
 
 
 def another_seed(seed: int | None, salt: str) -> int | None:

@@ -17,6 +17,7 @@ from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
 from graphio.ops.array.shaping import where_v2
 from graphio.ops.math import elementwise
+from graphio.ops.math.error_function import erfc
 
 __all__ = ["erfinv", "log_cdf_laplace", "log_ndtr", "ndtr", "ndtri"]
 
@@ -76,7 +77,7 @@ def _ndtr(x: Tensor) -> Tensor:
     half = math.sqrt(0.5)
     w = x * half
     z = elementwise.abs(w)
-    tail = elementwise.erfc(z)
+    tail = erfc(z)
     outside = where_v2(w > 0.0, 2.0 - tail, tail)
     return 0.5 * where_v2(z < half, 1.0 + elementwise.erf(w), outside)
 

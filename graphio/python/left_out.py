@@ -32,7 +32,6 @@ _EXPERIMENTS = (
 PATTERNS: dict[str, str] = {
     "keras.*": "of tf.keras there are the data sets alone",
     "contrib.data.*": _LATER,
-    "contrib.distributions": _LATER,
     "contrib.distributions.*": _LATER,
     "contrib.framework.*": _LATER,
     "contrib.image.*": _LATER,

@@ -57,7 +57,6 @@ __all__ = [
     "div",
     "divide",
     "erf",
-    "erfc",
     "exp",
     "expm1",
     "floor",
@@ -251,14 +250,6 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
         ratio = select(small, binary("Div", tensor, divisor), one)
         fixed = node("StopGradient", [ratio], ratio.dtype, dims_of(ratio), domain="graphio")
         return select(lost, tensor, binary("Mul", log(u), fixed), at)
-
-
-@api_guard.operator
-def erfc(x: Any, name: str | None = None) -> Tensor:
-    """1 - erf(x); floating."""
-    with scope(name, "Erfc") as at:
-        tensor = convert_to_tensor(x, name="x")
-        return binary("Sub", scalar(1, tensor.dtype), erf(tensor), at)
 
 
 @api_guard.operator

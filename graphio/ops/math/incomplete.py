@@ -26,8 +26,8 @@ from graphio.ops.math.special import lgamma
 
 __all__ = ["betainc", "igamma", "igammac"]
 
-#: a factor or term that differs from 1 or 0 by less has no effect
-_EPSILON = 4e-16
+#: fractions end at a change below this, which is above that of rounding
+_EPSILON = 3e-15
 #: stands for a denominator of 0
 _TINY = 1e-300
 _LEAST_DENSITY = 1e-290

@@ -1,0 +1,124 @@
+"""tf.contrib.distributions: further probability distributions.
+
+May import distributions and below.
+
+    univariate        distributions of numbers
+    classes           distributions over classes
+    wrappers          distributions that are made of others
+    deterministic     distributions of one value
+    conjugates        normal posteriors
+    seed_stream       seeds of several draws
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from graphio.contrib.distributions.classes.onehot_categorical import OneHotCategorical
+from graphio.contrib.distributions.classes.relaxed import ExpRelaxedOneHotCategorical
+from graphio.contrib.distributions.conjugates import (
+    normal_conjugates_known_scale_posterior,
+    normal_conjugates_known_scale_predictive,
+)
+from graphio.contrib.distributions.deterministic import Deterministic, VectorDeterministic
+from graphio.contrib.distributions.seed_stream import SeedStream
+from graphio.contrib.distributions.univariate.binomial import Binomial
+from graphio.contrib.distributions.univariate.cauchy import Cauchy
+from graphio.contrib.distributions.univariate.chi2 import Chi2, Chi2WithAbsDf
+from graphio.contrib.distributions.univariate.geometric import Geometric
+from graphio.contrib.distributions.univariate.half_normal import HalfNormal
+from graphio.contrib.distributions.univariate.inverse_gamma import InverseGamma
+from graphio.contrib.distributions.univariate.logistic import Logistic
+from graphio.contrib.distributions.univariate.negative_binomial import NegativeBinomial
+from graphio.contrib.distributions.univariate.poisson import Poisson
+from graphio.contrib.distributions.univariate.softplus import (
+    BetaWithSoftplusConcentration,
+    ExponentialWithSoftplusRate,
+    GammaWithSoftplusConcentrationRate,
+    InverseGammaWithSoftplusConcentrationRate,
+    LaplaceWithSoftplusScale,
+    NormalWithSoftplusScale,
+    StudentTWithAbsDfSoftplusScale,
+)
+from graphio.contrib.distributions.wrappers.autoregressive import Autoregressive
+from graphio.contrib.distributions.wrappers.conditional import ConditionalDistribution
+from graphio.contrib.distributions.wrappers.independent import Independent
+from graphio.contrib.distributions.wrappers.quantized import QuantizedDistribution
+from graphio.distributions import (
+    FULLY_REPARAMETERIZED,
+    NOT_REPARAMETERIZED,
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    DirichletMultinomial,
+    Distribution,
+    Exponential,
+    Gamma,
+    Laplace,
+    Multinomial,
+    Normal,
+    RegisterKL,
+    ReparameterizationType,
+    StudentT,
+    Uniform,
+    kl_divergence,
+)
+from graphio.distributions.parameters import softplus_inverse
+from graphio.framework import api_boundary, refusals
+
+__all__ = [
+    "FULLY_REPARAMETERIZED",
+    "NOT_REPARAMETERIZED",
+    "Autoregressive",
+    "Bernoulli",
+    "Beta",
+    "BetaWithSoftplusConcentration",
+    "Binomial",
+    "Categorical",
+    "Cauchy",
+    "Chi2",
+    "Chi2WithAbsDf",
+    "ConditionalDistribution",
+    "Deterministic",
+    "Dirichlet",
+    "DirichletMultinomial",
+    "Distribution",
+    "ExpRelaxedOneHotCategorical",
+    "Exponential",
+    "ExponentialWithSoftplusRate",
+    "Gamma",
+    "GammaWithSoftplusConcentrationRate",
+    "Geometric",
+    "HalfNormal",
+    "Independent",
+    "InverseGamma",
+    "InverseGammaWithSoftplusConcentrationRate",
+    "Laplace",
+    "LaplaceWithSoftplusScale",
+    "Logistic",
+    "Multinomial",
+    "NegativeBinomial",
+    "Normal",
+    "NormalWithSoftplusScale",
+    "OneHotCategorical",
+    "Poisson",
+    "QuantizedDistribution",
+    "RegisterKL",
+    "ReparameterizationType",
+    "SeedStream",
+    "StudentT",
+    "StudentTWithAbsDfSoftplusScale",
+    "Uniform",
+    "VectorDeterministic",
+    "kl_divergence",
+    "normal_conjugates_known_scale_posterior",
+    "normal_conjugates_known_scale_predictive",
+    "softplus_inverse",
+]
+
+api_boundary.guard_namespace(sys.modules[__name__])
+
+if not TYPE_CHECKING:
+    __getattr__ = refusals.getter(__name__)
