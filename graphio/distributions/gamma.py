@@ -14,7 +14,7 @@ from graphio.ops.checks.assert_types import assert_same_float_dtype
 from graphio.ops.checks.asserts import assert_positive
 from graphio.ops.math import elementwise
 from graphio.ops.math.arithmetic import xlogy
-from graphio.ops.math.incomplete import igamma
+from graphio.ops.math.incomplete import igamma, igammac
 from graphio.ops.math.special import digamma, lgamma
 from graphio.ops.random.more import random_gamma
 
@@ -90,6 +90,12 @@ class Gamma(ScalarDistribution):
 
     def _cdf(self, value: Tensor) -> Tensor:
         return igamma(self.concentration, self.rate * self._valid(value))
+
+    def _survival_function(self, value: Tensor) -> Tensor:
+        return igammac(self.concentration, self.rate * self._valid(value))
+
+    def _log_survival_function(self, value: Tensor) -> Tensor:
+        return elementwise.log(self._survival_function(value))
 
     def _entropy(self) -> Tensor:
         form = self.concentration

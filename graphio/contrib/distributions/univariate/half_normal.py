@@ -13,6 +13,7 @@ from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
 from graphio.ops.checks.asserts import assert_positive
 from graphio.ops.math import elementwise
+from graphio.ops.math.error_function import erfc
 from graphio.ops.nn.core import relu
 from graphio.ops.random.core import random_normal
 
@@ -73,6 +74,12 @@ class HalfNormal(ScalarDistribution):
 
     def _cdf(self, value: Tensor) -> Tensor:
         return elementwise.erf(relu(value) / self.scale / math.sqrt(2.0))
+
+    def _survival_function(self, value: Tensor) -> Tensor:
+        return erfc(relu(value) / self.scale / math.sqrt(2.0))
+
+    def _log_survival_function(self, value: Tensor) -> Tensor:
+        return elementwise.log(self._survival_function(value))
 
     def _entropy(self) -> Tensor:
         return 0.5 * elementwise.log(math.pi * elementwise.square(self.scale) / 2.0) + 0.5
