@@ -71,7 +71,8 @@ def broadcast_all(tensors: Sequence[Any]) -> list[Any]:
 
 def solve(matrix: Any, rhs: Any, adjoint: bool = False) -> Any:
     """x with matrix x = rhs."""
-    return solving.matrix_solve(*broadcast_all([matrix, rhs]), adjoint=adjoint)
+    matrix, rhs = broadcast_all([matrix, rhs])
+    return solving.matrix_solve(matrix, rhs, adjoint=adjoint)
 
 
 def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False) -> Any:
@@ -82,4 +83,5 @@ def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = 
 
 def cholesky_solve(factor: Any, rhs: Any) -> Any:
     """x with (factor factor^H) x = rhs."""
-    return solving.cholesky_solve(*broadcast_all([factor, rhs]))
+    factor, rhs = broadcast_all([factor, rhs])
+    return solving.cholesky_solve(factor, rhs)

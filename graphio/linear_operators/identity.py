@@ -130,7 +130,7 @@ class _Regular(LinearOperator):
         least = reduction.reduce_min(self.shape_tensor()[-2:], keepdims=True)
         known = self.shape
         if known.is_fully_defined():
-            sizes = [int(n) for n in known.as_list()]
+            sizes = [n for n in known.as_list() if n is not None]
             return array.ones([*sizes[:-2], min(sizes[-2:])], self.dtype)
         return array.ones(array.concat([self.batch_shape_tensor(), least], 0), self.dtype)
 

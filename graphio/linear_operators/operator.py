@@ -142,10 +142,10 @@ class LinearOperator:
         Raises:
             ValueError: the hint is False and the shape is square.
         """
-        by_shape = self.domain_dimension == self.range_dimension
+        by_shape: bool | None = self.domain_dimension == self.range_dimension
         if self._is_square is False and by_shape:
             raise ValueError("User set is_square hint to False, but the operator was square.")
-        return bool(by_shape) if self._is_square is None else self._is_square
+        return by_shape if self._is_square is None else self._is_square
 
     # ---- shapes ----
 
@@ -171,7 +171,8 @@ class LinearOperator:
     @property
     def batch_shape(self) -> TensorShape:
         """The shape without its last two axes."""
-        return self.shape[:-2]
+        found: TensorShape = self.shape[:-2]
+        return found
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
         """The shape without its last two axes, as an int32 vector."""
