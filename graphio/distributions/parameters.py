@@ -66,7 +66,7 @@ def logits_and_probs(
         dtype: of the tensors; None: that of the argument.
 
     Raises:
-        ValueError: both are given, or neither.
+        ValueError: both are given, or neither; a scalar where several classes are.
         TypeError: the dtype is not a floating one.
     """
     with scopes.name_scope(name, values=[each for each in (probs, logits) if each is not None]):
@@ -76,6 +76,7 @@ def logits_and_probs(
             odds = _floating(logits, "logits", dtype)
             if not multidimensional:
                 return odds, elementwise.sigmoid(odds, name="probs")
+            odds.shape.with_rank_at_least(1)
             odds = checks.classes(odds) if validate_args else odds
             return odds, softmax(odds, name="probs")
         shares = _floating(probs, "probs", dtype)
