@@ -16,6 +16,8 @@ from pathlib import Path
 #: ("value",)
 Binding = tuple[str, ...]
 Origin = tuple[str, str]
+#: modules of contrib whose public names are defined elsewhere
+FORWARDING = ("tensorflow.contrib.staging", "tensorflow.contrib.summary.summary")
 
 
 @dataclass
@@ -149,7 +151,7 @@ class Sources:
 
     def public(self, name: str) -> list[str]:
         """The public names of a module of contrib: those that it documents or lists, else those
-        that contrib defines, and the modules that it imports itself."""
+        that contrib defines, and the modules that it imports itself; all of FORWARDING."""
         module = self.module(name)
         if module.prunes:
             return sorted(n for n in set(module.documented) if "." not in n)
@@ -161,7 +163,9 @@ class Sources:
                 continue
             if binding[0] == "module":
                 found += [local] if local in module.names else []
-            elif (origin := self.origin(name, local)) and "contrib" in origin[0]:
+            elif (origin := self.origin(name, local)) and (
+                name in FORWARDING or "contrib" in origin[0]
+            ):
                 found.append(local)
         return sorted(found)
 

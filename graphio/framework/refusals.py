@@ -207,7 +207,7 @@ _LEFT_OUT = {
     "contrib.layers.RevBlock": _REVERSIBLE,
     "contrib.layers.scattered_embedding_lookup": _HASHED,
     "contrib.layers.scattered_embedding_lookup_sparse": _HASHED,
-    "contrib.summary": "use tf.summary, and write what a run gives by tf.summary.FileWriter",
+    "contrib.summary.create_db_writer": "use create_file_writer: events are written to files",
     "contrib.eager": _EAGER,
     "contrib.tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "contrib.distribute": _ONE,

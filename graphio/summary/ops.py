@@ -50,8 +50,8 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
         TypeError: the tensor is not of real numbers.
         InvalidArgumentError: in a run, it is not a scalar.
     """
-    with _tagged(name, family) as (tag, at):
-        value = _real(tensor, "scalar")
+    with tagged(name, family) as (tag, at):
+        value = real(tensor, "scalar")
         return _summary("ScalarSummary", [_tags(tag), value], at, collections)
 
 
@@ -67,9 +67,9 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
         TypeError: the tensor is not of real numbers.
         InvalidArgumentError: in a run, a value is infinite or no number.
     """
-    with _tagged(name, family) as (tag, at):
+    with tagged(name, family) as (tag, at):
         return _summary(
-            "HistogramSummary", [_tags(tag), _real(values, "histogram")], at, collections
+            "HistogramSummary", [_tags(tag), real(values, "histogram")], at, collections
         )
 
 
@@ -90,7 +90,7 @@ def image(
         TypeError: another dtype.
         ValueError: max_outputs is less than 1, or the tensor is not of rank 4.
     """
-    with _tagged(name, family) as (tag, at):
+    with tagged(name, family) as (tag, at):
         images = convert_to_tensor(tensor, name="tensor")
         if images.dtype != dtypes.uint8 and not images.dtype.is_floating:
             raise TypeError(
@@ -101,7 +101,7 @@ def image(
                 f"Shape must be rank 4 but is rank {images.shape.ndims} for '{at[:-1]}' (op: "
                 f"'ImageSummary'): {images.shape}; give (n, height, width, channels)"
             )
-        inputs = [_tags(tag), images, _most(max_outputs)]
+        inputs = [_tags(tag), images, most(max_outputs)]
         return _summary("ImageSummary", inputs, at, collections)
 
 
@@ -126,10 +126,10 @@ def audio(
         InvalidArgumentError: in a run, sample_rate is not a scalar above 0, or no WAV file holds a
             sound: it has no frame, no channel, too many of them, or too many bytes a second.
     """
-    with _tagged(name, family) as (tag, at):
+    with tagged(name, family) as (tag, at):
         sounds = convert_to_tensor(tensor, dtypes.float32, name="tensor")
         rate = convert_to_tensor(sample_rate, dtypes.float32, name="sample_rate")
-        inputs = [_tags(tag), sounds, rate, _most(max_outputs)]
+        inputs = [_tags(tag), sounds, rate, most(max_outputs)]
         return _summary("AudioSummaryV2", inputs, at, collections)
 
 
@@ -179,7 +179,7 @@ def tensor_summary(
         metadata.summary_description = summary_description
     if display_name is not None:
         metadata.display_name = display_name
-    with _tagged(name, family) as (tag, at):
+    with tagged(name, family) as (tag, at):
         content = constant(metadata.SerializeToString(), dtypes.string, name="metadata")
         inputs = [_tags(tag), convert_to_tensor(tensor, name="tensor"), content]
         return _summary("TensorSummaryV2", inputs, at, collections)
@@ -223,7 +223,7 @@ def merge_all(
 
 
 @contextmanager
-def _tagged(name: str, family: str | None) -> Iterator[tuple[str, str]]:
+def tagged(name: str, family: str | None) -> Iterator[tuple[str, str]]:
     """A name scope for one summary: its tag, and the name for the operation."""
     cleaned = clean(name)
     group = None if family is None else clean(family)
@@ -250,13 +250,15 @@ def _tags(tag: str) -> Tensor:
     return constant(tag, dtypes.string, name="tags")
 
 
-def _most(max_outputs: int) -> Tensor:
+def most(max_outputs: int) -> Tensor:
+    """The number of pictures or sounds to show; ValueError if it is less than 1."""
     if max_outputs < 1:
         raise ValueError(f"max_outputs is {max_outputs}, expected 1 or more")
     return constant(np.int32(max_outputs), name="max_outputs")
 
 
-def _real(value: Any, what: str) -> Tensor:
+def real(value: Any, what: str) -> Tensor:
+    """Real numbers as a tensor; TypeError if they are not."""
     tensor = convert_to_tensor(value, name="values")
     if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
         raise TypeError(

@@ -340,7 +340,6 @@ def test_versions_are_reported() -> None:
     "name, instead",
     [
         ("contrib.training.bucket", "bucket_by_sequence_length"),
-        ("contrib.summary", "tf.summary"),
         ("contrib.layers.real_valued_column", "tf.one_hot"),
         ("estimator", "MonitoredTrainingSession"),
         ("keras.layers", "tf.layers"),
@@ -348,7 +347,6 @@ def test_versions_are_reported() -> None:
         ("enable_eager_execution", "Session"),
         ("FIFOQueue", "tf.data"),
         ("train.string_input_producer", "tf.data"),
-        ("train.Supervisor", "MonitoredTrainingSession"),
     ],
 )
 def test_what_is_left_out_says_what_to_use(name: str, instead: str) -> None:

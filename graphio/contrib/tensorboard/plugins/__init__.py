@@ -1,0 +1,7 @@
+"""TensorBoard's plugins: the projector."""
+
+from __future__ import annotations
+
+from graphio.contrib.tensorboard.plugins import projector
+
+__all__ = ["projector"]
