@@ -71,7 +71,7 @@ def test_training_gives_the_losses_and_variables_of_gradient_descent(
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("model.ckpt-6")
     assert (tmp_path / "graph.pbtxt").exists()
     tags = {v.tag for e in events(tmp_path) for v in e.summary.value}
-    assert "summarize_grads/fc/weights/gradient_norm" in tags
+    assert "summarize_grads/fc/weights_gradient_norm" in tags
 
 
 def events(folder: Path) -> list[Any]:
@@ -118,7 +118,7 @@ def test_a_loop_without_a_folder_saves_nothing_and_ends_with_the_data(
         ({"number_of_steps": 0}, "number_of_steps"),
         ({"logdir": None, "trace_every_n_steps": 2}, "trace_every_n_steps"),
         ({"is_chief": False}, "is_chief"),
-        ({"startup_delay_steps": 3}, "startup_delay_steps"),
+        ({"sync_optimizer": object()}, "sync_optimizer"),
     ],
 )
 def test_an_argument_that_does_not_fit_is_named(

@@ -2,7 +2,7 @@
 
 losses and metrics are those of tf.contrib, nets the networks; they are loaded at their first use.
 
-    learning, evaluation   loops; training: create_train_op; services: checkpoints of a loop
+    learning, evaluation   loops; training: create_train_op
     data                   data sets by their files, decoders of records
 """
 

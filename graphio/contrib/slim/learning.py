@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from graphio.contrib.slim.services import USE_DEFAULT, Services
 from graphio.contrib.slim.training import (
     add_gradients_summaries,
     clip_gradient_norms,
@@ -25,9 +24,8 @@ from graphio.storage import gfile
 from graphio.summary import ops as summary
 from graphio.support import api_guard, errors, logging
 from graphio.train.checkpoints.saver import Saver
-from graphio.train.loops.coordinator import Coordinator, start_queue_runners
-from graphio.train.loops.session_manager import SessionManager
 from graphio.train.loops.step_counter import get_or_create_global_step
+from graphio.train.loops.supervisor import Supervisor
 from graphio.variables.table_initializers import tables_initializer
 from graphio.variables.variables import (
     global_variables_initializer,
@@ -43,6 +41,10 @@ __all__ = [
     "train",
     "train_step",
 ]
+
+
+#: of arguments: train makes them by itself
+USE_DEFAULT = Supervisor.USE_DEFAULT
 
 
 @api_guard.unguarded
@@ -141,20 +143,20 @@ def train(
         session_wrapper: from the session to that of the steps.
         trace_every_n_steps: after how many steps times are measured and written; None: never.
         ignore_live_threads: whether threads of queues may go on at the end.
-        master, is_chief, startup_delay_steps, sync_optimizer: a model runs in one process, so
-            that they have their defaults.
+        is_chief, sync_optimizer: a model runs in one process, so that they have their defaults.
+        startup_delay_steps: without an effect on the chief.
 
     Raises:
         ValueError: train_op is None, an argument needs logdir, number_of_steps is not positive,
             or an argument is for several processes.
     """
     _check(train_op, logdir, number_of_steps, summary_op, saver, trace_every_n_steps)
-    _check_one_process(is_chief, startup_delay_steps, sync_optimizer)
+    _check_one_process(is_chief, sync_optimizer)
     graph = graph or scopes.get_default_graph()
     with graph.as_default():
         step = get_or_create_global_step() if global_step is None else global_step
         saver = saver or Saver()
-        manager_options = _ready_operations(local_init_op, ready_op)
+        ready_operations = _ready_operations(local_init_op, ready_op)
         if init_op is USE_DEFAULT:
             init_op = global_variables_initializer()
         if summary_op is USE_DEFAULT:
@@ -163,37 +165,51 @@ def train(
             train_step_kwargs = _step_options(
                 step, number_of_steps, log_every_n_steps, trace_every_n_steps, logdir
             )
-    services = Services(
-        logdir, graph, saver, summary_op, summary_writer, step, save_interval_secs,
-        save_summaries_secs,
+    supervisor = Supervisor(
+        graph, init_op=init_op, init_feed_dict=init_feed_dict, logdir=logdir,
+        summary_op=summary_op, summary_writer=summary_writer, global_step=step, saver=saver,
+        save_summaries_secs=save_summaries_secs, save_model_secs=save_interval_secs,
+        init_fn=init_fn, **ready_operations,
     )  # fmt: skip
-    if services.writer is not None:
-        train_step_kwargs["summary_writer"] = services.writer
-    manager = SessionManager(graph=graph, **manager_options)
-    session = manager.prepare_session(
-        master, init_op=init_op, saver=saver, checkpoint_dir=logdir, config=session_config,
-        init_feed_dict=init_feed_dict, init_fn=init_fn,
-    )  # fmt: skip
-    with session:
-        logging.info("Starting Session.")
-        wrapped = session if session_wrapper is None else session_wrapper(session)
-        services.start(wrapped)
-        coord = Coordinator()
-        threads = start_queue_runners(wrapped, coord)
-        loss = None
+    if supervisor.summary_writer is not None:
+        train_step_kwargs["summary_writer"] = supervisor.summary_writer
+    loss, again = None, True
+    while again:
+        again = False
         try:
-            while not coord.should_stop():
-                loss, stop = train_step_fn(wrapped, train_op, step, train_step_kwargs)
-                if stop:
-                    logging.info("Stopping Training.")
-                    coord.request_stop()
-                    break
-                services.after_step(wrapped)
-        except errors.OutOfRangeError as error:
-            logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
-        services.finish(wrapped)
-        coord.request_stop()
-        coord.join(threads, ignore_live_threads=ignore_live_threads)
+            with supervisor.managed_session(
+                master, config=session_config, start_standard_services=False
+            ) as session:
+                logging.info("Starting Session.")
+                wrapped = session if session_wrapper is None else session_wrapper(session)
+                if logdir:
+                    supervisor.start_standard_services(wrapped)
+                threads = supervisor.start_queue_runners(wrapped)
+                loss = _steps(supervisor, wrapped, train_op, train_step_fn, step, train_step_kwargs)
+                if logdir:
+                    logging.info("Finished training! Saving model to disk.")
+                    saver.save(wrapped, supervisor.save_path, global_step=step)
+                    supervisor.stop(threads, ignore_live_threads=ignore_live_threads)
+        except errors.AbortedError:
+            logging.info("Retrying training!")
+            again = True
+    return loss
+
+
+def _steps(
+    supervisor: Supervisor, session: Any, train_op: Any, train_step_fn: Any, step: Any, options: Any
+) -> Any:
+    """Runs steps until one says so, or the data end: the last loss."""
+    loss = None
+    try:
+        while not supervisor.should_stop():
+            loss, stop = train_step_fn(session, train_op, step, options)
+            if stop:
+                logging.info("Stopping Training.")
+                supervisor.request_stop()
+                break
+    except errors.OutOfRangeError as error:
+        logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
     return loss
 
 
@@ -214,12 +230,8 @@ def _check(
         raise ValueError("`number_of_steps` must be either None or a positive number.")
 
 
-def _check_one_process(is_chief: bool, startup_delay_steps: int, sync_optimizer: Any) -> None:
-    given = {
-        "is_chief": not is_chief,
-        "startup_delay_steps": startup_delay_steps > 0,
-        "sync_optimizer": sync_optimizer is not None,
-    }
+def _check_one_process(is_chief: bool, sync_optimizer: Any) -> None:
+    given = {"is_chief": not is_chief, "sync_optimizer": sync_optimizer is not None}
     for argument, other in given.items():
         if other:
             raise ValueError(

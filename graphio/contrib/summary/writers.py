@@ -207,7 +207,7 @@ _ACTIONS: dict[str, Callable[..., None]] = {
 
 
 class NoopWriter(SummaryWriter):
-    """A writer that writes nothing and is not made the default: create_file_writer(None) gives it."""
+    """The writer of create_file_writer(None): it writes nothing and is not made the default."""
 
     def set_as_default(self) -> None:
         """Changes nothing."""

@@ -21,17 +21,20 @@ from graphio.train.optimizers.optimizer import Optimizer
 from graphio.variables.variables import trainable_variables
 
 __all__ = [
+    "USE_GLOBAL_STEP",
+    "Pairs",
     "add_gradients_summaries",
     "clip_gradient_norms",
     "clip_gradient_norms_fn",
     "create_train_op",
     "multiply_gradients",
+    "summaries",
     "train",
 ]
 
 Pairs = list[tuple[Any, Any]]
 #: of create_train_op: the graph's global step
-_USE_GLOBAL_STEP = 0
+USE_GLOBAL_STEP = 0
 
 
 def _changed(gradient: Any, change: Callable[[Any], Any]) -> Any:
@@ -47,13 +50,18 @@ def add_gradients_summaries(grads_and_vars: Iterable[Any]) -> list[Tensor]:
     Args:
         grads_and_vars: pairs of gradient and variable; a gradient that is None is skipped.
     """
+    return summaries(grads_and_vars, "_gradient")
+
+
+def summaries(grads_and_vars: Iterable[Any], suffix: str) -> list[Tensor]:
+    """As add_gradients_summaries, with a suffix of the variables' names."""
     found = []
     for gradient, variable in grads_and_vars:
         if gradient is None:
             logging.info("Var %s has no gradient", variable.op.name)
             continue
         values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
-        name = f"{variable.op.name}_gradient"
+        name = f"{variable.op.name}{suffix}"
         found.append(summary.histogram(name, values))
         found.append(summary.scalar(f"{name}_norm", clip.global_norm([values])))
     return found
@@ -113,7 +121,7 @@ def _multiplied(gradient: Any, variable: Any, factors: Mapping[Any, Any]) -> Any
 def create_train_op(
     total_loss: Any,
     optimizer: Optimizer,
-    global_step: Any = _USE_GLOBAL_STEP,
+    global_step: Any = USE_GLOBAL_STEP,
     update_ops: Any = None,
     variables_to_train: Any = None,
     transform_grads_fn: Callable[[Pairs], Pairs] | None = None,
@@ -140,9 +148,9 @@ def create_train_op(
         check_numerics: whether a run fails where the loss is infinite or not a number.
 
     Raises:
-        ValueError: there are no variables to train, or one is not trainable.
+        AssertionError: there are no variables to train, or one is not trainable.
     """
-    if global_step is _USE_GLOBAL_STEP:
+    if global_step is USE_GLOBAL_STEP:
         global_step = get_or_create_global_step()
     loss = _after_updates(convert_to_tensor(total_loss), update_ops)
     pairs: Any = optimizer.compute_gradients(
@@ -184,9 +192,9 @@ def _trained(variables: Any) -> list[Any]:
     chosen = every if variables is None else list(variables)
     for variable in chosen:
         if not (variable.trainable or any(variable is other for other in every)):
-            raise ValueError(f"create_train_op: {variable.op.name} is not trainable")
+            raise AssertionError(f"create_train_op: {variable.op.name} is not trainable")
     if not chosen:
-        raise ValueError("create_train_op: there are no variables to train")
+        raise AssertionError("create_train_op: there are no variables to train")
     return chosen
 
 

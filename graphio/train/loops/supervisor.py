@@ -172,7 +172,7 @@ class Supervisor:
         self._model_secs = save_model_secs if is_chief else None
         self._save_path = os.path.join(self._logdir, checkpoint_basename) if self._logdir else None
         self._writer = self._writer_of(summary_writer) if is_chief else None
-        self._shows_graph = False
+        self._shows_graph, self._is_writing = False, True
         self._manager = session_manager or SessionManager(
             local_init_op=self.local_init_op,
             ready_op=self.ready_op,
@@ -304,6 +304,7 @@ class Supervisor:
         self._coord.clear_stop()
         if self._writer:
             self._writer.reopen()
+            self._is_writing = True
         if self._is_chief:
             session = self._manager.prepare_session(
                 master, init_op=self.init_op, saver=self.saver, checkpoint_dir=self._logdir,
@@ -408,10 +409,10 @@ class Supervisor:
             )
         finally:
             # a thread may use the writer until here
-            if close_summary_writer and self._writer:
+            if close_summary_writer and self._writer and self._is_writing:
                 self._writer.add_session_log(SessionLog(status=SessionLog.STOP))
                 self._writer.close()
-                self._shows_graph = False
+                self._shows_graph = self._is_writing = False
 
     def request_stop(self, ex: Any = None) -> None:
         """As Coordinator.request_stop."""
