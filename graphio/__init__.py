@@ -112,6 +112,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
     "graphio.support.logging": ("get_logger",),
+    "graphio.queues.queue_ops": (
+        "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
+    ),
     "graphio.protos.meta_graph": ("MetaGraphDef",),
     "graphio.framework.modes": (
         "VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope",
@@ -351,9 +354,9 @@ _NAMESPACES = {
     True, "image": True, "initializers": True, "io": False, "keras": False, "layers": True,
     "linalg": True, "logging": False, "lookup": True, "losses": True, "manip": True, "math":
     True, "metrics": True, "nest": False, "nn": True, "onnx": True, "profiler": True,
-    "python_io": True, "quantization": True, "random": True, "resource_loader": False,
-    "runtime": False, "saved_model": True, "schema": False, "signal": True, "sparse": True,
-    "spectral": True, "strings": True, "summary": True, "test": True, "timeline": False,
+    "python_io": True, "quantization": True, "queue": True, "random": True, "resource_loader":
+    False, "runtime": False, "saved_model": True, "schema": False, "signal": True, "sparse":
+    True, "spectral": True, "strings": True, "summary": True, "test": True, "timeline": False,
     "train": True, "version": False,
 }  # fmt: skip
 

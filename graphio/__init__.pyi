@@ -34,6 +34,7 @@ from graphio import onnx as onnx
 from graphio import profiler as profiler
 from graphio import python_io as python_io
 from graphio import quantization as quantization
+from graphio import queue as queue
 from graphio import random as random
 from graphio import resource_loader as resource_loader
 from graphio import runtime as runtime
@@ -503,6 +504,11 @@ from graphio.protos.node_def import NodeDef as NodeDef
 from graphio.protos.node_def import make_ndarray as make_ndarray
 from graphio.protos.node_def import make_tensor_proto as make_tensor_proto
 from graphio.protos.signature_def import TensorInfo as TensorInfo
+from graphio.queues.queue_ops import FIFOQueue as FIFOQueue
+from graphio.queues.queue_ops import PaddingFIFOQueue as PaddingFIFOQueue
+from graphio.queues.queue_ops import PriorityQueue as PriorityQueue
+from graphio.queues.queue_ops import QueueBase as QueueBase
+from graphio.queues.queue_ops import RandomShuffleQueue as RandomShuffleQueue
 from graphio.schema.summary_pb2 import Event as Event
 from graphio.schema.summary_pb2 import HistogramProto as HistogramProto
 from graphio.schema.summary_pb2 import SessionLog as SessionLog

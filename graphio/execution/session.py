@@ -23,6 +23,7 @@ from graphio.execution import engines, fetching, placement
 from graphio.execution.config import ConfigProto, RunOptions
 from graphio.execution.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.execution.run_metadata import RunMetadata, divided, fill_costs, fill_times, with_untold
+from graphio.execution.waiting import WaitingSignature, waits
 from graphio.framework import dtypes, registered, scopes, tracebacks
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.handle_reads import as_reported
@@ -499,7 +500,7 @@ class _Plan:
         self._signature: Any = None
         self._fused: Sequence[Any] = ()  # nodes that several operations run as
         if outputs or targets:
-            _, read = reach(
+            found, read = reach(
                 [*(t for t, _ in outputs), *targets], set(fed), fed_reads(session.graph, fed)
             )
             self._used = [i for i, tensor in enumerate(fed) if tensor in read]
@@ -509,7 +510,7 @@ class _Plan:
                 "", _keyed(used), _keyed([t for t, _ in outputs]), targets,
                 as_computed={str(i) for i, (_, computed) in enumerate(outputs) if computed},
             )  # fmt: skip
-            self._signature = self._loaded()
+            self._signature = self._prepared(waits(session.graph, found))
         self._shorten()
 
     def _shorten(self) -> None:
@@ -526,9 +527,18 @@ class _Plan:
             #: where each leaf is found among the outputs and the None that follows them
             self._positions = [-1 if source is None else source[1] for source in self._sources]
 
-    def _draft(self, placed: bool) -> Draft:
+    def _prepared(self, waiting: bool) -> Any:
+        """The signature of the run; waiting: operations of it wait for other runs."""
+        try:
+            if waiting:
+                return WaitingSignature(self._session, self._graph, self._spec, self._loaded)
+            return self._loaded(self._spec)
+        except errors.OpError as error:
+            raise self._with_operation(error) from None
+
+    def _draft(self, placed: bool, spec: SignatureSpec) -> Draft:
         """The model that runs; placed: with devices even if no operation requests one."""
-        draft = build_draft(self._graph, self._spec)
+        draft = build_draft(self._graph, spec)
         devices = self._session._devices
         if placed or self._graph.has_devices or devices.log:
             model = draft.message()
@@ -536,23 +546,20 @@ class _Plan:
             return Draft.of(model, draft.arrays)
         return draft
 
-    def _loaded(self) -> Any:
-        """The model's signature in the engine."""
+    def _loaded(self, spec: SignatureSpec) -> Any:
+        """A model's signature in the engine."""
         session = self._session
-        try:
-            draft = self._draft(placed=False)
-            if session._engine.rewritten:
-                rewrite_draft(draft)
-                self._fused = fused.fused_nodes(draft.graph)
-            loaded = session._engine.load(
-                container.pack_draft(draft),
-                state=session.state,
-                host=session._host,
-                **{**session._options, **self._separate},
-            )
-            return loaded.signature()
-        except errors.OpError as error:
-            raise self._with_operation(error) from None
+        draft = self._draft(False, spec)
+        if session._engine.rewritten:
+            rewrite_draft(draft)
+            self._fused = fused.fused_nodes(draft.graph)
+        loaded = session._engine.load(
+            container.pack_draft(draft),
+            state=session.state,
+            host=session._host,
+            **{**session._options, **self._separate},
+        )
+        return loaded.signature()
 
     def run(self, feed_dict: Mapping[Any, Any]) -> Any:
         """The values in the fetches' structure."""
@@ -658,7 +665,7 @@ class _Plan:
         """Fills a run's metadata: with times, with costs, and with what each device ran."""
         if self._signature is None or not (traced or costs or partitions):
             return
-        model = self._draft(placed=True).message()
+        model = self._draft(True, self._spec).message()
         parts = fused.parts_of_nodes(self._fused)
         reported = [part for time in times for part in divided(time, parts)]
         if traced:

@@ -14,7 +14,8 @@ __all__ = ["gfile"]
 #: names that are defined elsewhere
 _OTHERS = {
     "graphio": (
-        "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "decode_base64",
+        "FixedLenFeature", "FixedLenSequenceFeature", "PaddingFIFOQueue", "PriorityQueue",
+        "QueueBase", "RandomShuffleQueue", "VarLenFeature", "decode_base64",
         "decode_csv", "decode_raw", "encode_base64", "matching_files", "parse_example",
         "parse_single_example", "parse_single_sequence_example", "read_file", "write_file",
     ),

@@ -2,6 +2,10 @@
 
 from graphio import FixedLenFeature as FixedLenFeature
 from graphio import FixedLenSequenceFeature as FixedLenSequenceFeature
+from graphio import PaddingFIFOQueue as PaddingFIFOQueue
+from graphio import PriorityQueue as PriorityQueue
+from graphio import QueueBase as QueueBase
+from graphio import RandomShuffleQueue as RandomShuffleQueue
 from graphio import VarLenFeature as VarLenFeature
 from graphio import decode_base64 as decode_base64
 from graphio import decode_csv as decode_csv

@@ -54,6 +54,9 @@ class SignatureSpec:
     Attributes:
         as_computed: keys of outputs that are given as their operations compute them; others that
             show a variable are read after the assignments.
+        done: operations that an earlier part of the run has run; those of their values that are
+            read are inputs.
+        body: the branch whose operations these are; None: the graph itself.
     """
 
     name: str
@@ -62,6 +65,8 @@ class SignatureSpec:
     targets: Sequence[Operation] = ()
     method: str = ""
     as_computed: Collection[str] = ()
+    done: Collection[Operation] = ()
+    body: Graph | None = None
 
 
 @without_collector
@@ -125,6 +130,8 @@ def _pruned(
     kept, placed = _needed(graph, signatures, writer)
     given = {tensor for spec in signatures for _, tensor in spec.inputs}
     writer.given = {t.op for t in given if _fed_placeholder(t.op, given) is not None}
+    for spec in signatures:
+        writer.given.update(spec.done)
     return kept, placed
 
 
@@ -220,6 +227,8 @@ def _needed(
     if _persistent(signatures):
         found |= _initializers(graph, found, loops)
     writer.rename(reads.fed, reads.renamed, loops.outputs())
+    if any(spec.body is not None for spec in signatures):
+        return reads.placed_among(sorted(found, key=lambda op: op.order)), placed
     return reads.placed_among([op for op in graph.operations if op in found]), placed
 
 
@@ -238,7 +247,7 @@ def _needed_by(
     computed = [t for key, t in spec.outputs if key in spec.as_computed and t not in fed]
     shown = [t for key, t in spec.outputs if key not in spec.as_computed and t not in fed]
     roots = reads.roots(shown, [*spec.targets, *computed], fed)
-    found, _ = reach(roots.operations, fed, reads.fed, loops)
+    found, _ = reach(roots.operations, fed, reads.fed, loops, spec.done)
     assigned = reads.insert_reads(found, fed)
     ends, others, targets = {}, [], list(spec.targets)
     for tensor, what in roots.shown.items():
@@ -248,7 +257,7 @@ def _needed_by(
         else:
             others.append(tensor)
     if others:
-        found |= reach(others, fed, reads.fed, loops)[0]
+        found |= reach(others, fed, reads.fed, loops, spec.done)[0]
     if not ends:
         return spec, found
     outputs = [(key, t if key in spec.as_computed else ends.get(t, t)) for key, t in spec.outputs]
@@ -265,6 +274,7 @@ def reach(
     fed: set[Tensor],
     renamed: Mapping[Tensor, Tensor] | None = None,
     loops: LoopNeeds | None = None,
+    done: Collection[Operation] = (),
 ) -> tuple[set[Operation], set[Tensor]]:
     """The operations that must run for roots, and the fed tensors that are read.
 
@@ -273,6 +283,7 @@ def reach(
         fed: the tensors whose values are given.
         renamed: what fed_reads gives.
         loops: gets what is needed of Loops and Ifs.
+        done: operations that are not to run again.
 
     Returns:
         The operations, and those of the fed values that they, or roots themselves, read.
@@ -285,6 +296,8 @@ def reach(
     while pending:
         item = pending.pop()
         operation = item.op if isinstance(item, Tensor) else item
+        if operation in done:
+            continue
         if operation.op in CONTROL_FLOW and operation.domain == "":
             sources = needs.want(item) if isinstance(item, Tensor) else needs.want_whole(operation)
         elif operation in found:

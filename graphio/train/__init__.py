@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING
 from graphio.framework import refusals
 from graphio.protos.graph_io import write_graph
 from graphio.protos.meta_graph import SaverDef, export_meta_graph
+from graphio.queues import queue_runner
+from graphio.queues.queue_runner import (
+    QueueRunner,
+    add_queue_runner,
+    start_queue_runners,
+)
 from graphio.summary.writer import summary_iterator
 from graphio.support.progress_bars import progress_bars
 from graphio.train.checkpoints.checkpoint_copy import copy_checkpoint
@@ -59,7 +65,7 @@ from graphio.train.example import (
 from graphio.train.interop.exporting import export_variables
 from graphio.train.interop.values import load_values
 from graphio.train.loops.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
-from graphio.train.loops.coordinator import Coordinator, LooperThread, start_queue_runners
+from graphio.train.loops.coordinator import Coordinator, LooperThread
 from graphio.train.loops.curves import plot_curves
 from graphio.train.loops.history import Curve, History
 from graphio.train.loops.hooks import (
@@ -168,6 +174,7 @@ __all__ = [
     "ProfilerHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
+    "QueueRunner",
     "RMSPropOptimizer",
     "Saver",
     "SaverDef",
@@ -187,6 +194,7 @@ __all__ = [
     "Supervisor",
     "TrainingLoop",
     "WorkerSessionCreator",
+    "add_queue_runner",
     "assert_global_step",
     "basic_train_loop",
     "checkpoint_exists",
@@ -223,6 +231,7 @@ __all__ = [
     "plot_curves",
     "polynomial_decay",
     "progress_bars",
+    "queue_runner",
     "remove_checkpoint",
     "restore_latest",
     "start_queue_runners",

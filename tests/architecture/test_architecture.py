@@ -53,6 +53,7 @@ PACKAGES = (
     "layers",
     "data",
     "summary",
+    "queues",
     "train",
     "tensorflow_files",
     "saved_model",

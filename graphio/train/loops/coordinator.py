@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from graphio.support import api_guard, errors
+from graphio.support import errors
 
-__all__ = ["Coordinator", "LooperThread", "start_queue_runners"]
+__all__ = ["Coordinator", "LooperThread"]
 
 
 class Coordinator:
@@ -189,15 +189,3 @@ class LooperThread(threading.Thread):
 
     def stop_loop(self) -> None:
         """Called after the last call."""
-
-
-@api_guard.makes_variables
-def start_queue_runners(
-    sess: Any = None,
-    coord: Any = None,
-    daemon: bool = True,
-    start: bool = True,
-    collection: str = "queue_runners",
-) -> list[Any]:
-    """No threads: there are no queues. tf.data feeds programs that wait for files."""
-    return []
