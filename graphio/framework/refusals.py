@@ -174,8 +174,6 @@ _LEFT_OUT = {
     "test.create_local_cluster": _SERVER,
     "train.Checkpoint": _OBJECTS,
     "train.CheckpointManager": _OBJECTS,
-    "train.match_filenames_once": "use tf.data.Dataset.list_files, or tf.gfile.Glob",
-    "train.maybe_shuffle_batch": _RECORDS,
     "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
     "tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "xla": "cinfer plans and fuses by itself",
@@ -250,16 +248,6 @@ _LEFT_OUT = {
     "contrib.training.bucket_by_sequence_length": _QUEUED,
     "contrib.training.rejection_sample": _QUEUED,
     "contrib.training.stratified_sample": _QUEUED,
-    "train.batch": _RECORDS,
-    "train.batch_join": _RECORDS,
-    "train.input_producer": _RECORDS,
-    "train.limit_epochs": _RECORDS,
-    "train.maybe_batch": _RECORDS,
-    "train.range_input_producer": _RECORDS,
-    "train.shuffle_batch": _RECORDS,
-    "train.shuffle_batch_join": _RECORDS,
-    "train.slice_input_producer": _RECORDS,
-    "train.string_input_producer": _RECORDS,
 }  # fmt: skip
 
 

@@ -407,6 +407,6 @@ def _padded(parts: Sequence[Array]) -> Array:
     fill = b"" if parts[0].dtype == object else 0
     made = np.full((len(parts), *shape), fill, parts[0].dtype)
     for i, part in enumerate(parts):
-        where = (i, *(slice(n) for n in part.shape))
+        where: tuple[Any, ...] = (i, *(slice(n) for n in part.shape))
         made[where] = part if part.ndim else part[()]
     return made

@@ -8,6 +8,8 @@ from typing import Any
 
 from graphio.execution.config import RunOptions
 from graphio.execution.run_metadata import RunMetadata
+from graphio.framework.collections import GraphKeys
+from graphio.queues.queue_runner import start_queue_runners
 from graphio.support import errors
 from graphio.train.loops.coordinator import Coordinator
 from graphio.train.loops.session_run_hook import (
@@ -69,6 +71,8 @@ class HookedSession:
         self._coordinator = Coordinator(clean_stop_exception_types=())
         self.session: Any = creator.create_session()
         try:
+            if self.session.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+                start_queue_runners(self.session, self._coordinator)
             for hook in hooks:
                 hook.after_create_session(self.session, self._coordinator)
         except BaseException:
