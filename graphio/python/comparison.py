@@ -19,6 +19,8 @@ __all__ = ["ProgramFailed", "compare"]
 
 Array = np.ndarray[Any, Any]
 
+#: the text of ProgramFailed where no run fetches numbers
+NO_STEP = "none of its runs fetches numbers"
 #: tf.layers of TensorFlow 2.16 and newer need tf_keras, which this chooses
 _TENSORFLOW = {"TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
@@ -43,7 +45,7 @@ def compare(
     Args:
         program: the file and its arguments.
         python: an interpreter that has TensorFlow.
-        steps: the number of runs to compare that fetch a floating tensor.
+        steps: the number of runs to compare that fetch numbers.
         tolerance: the largest difference, relative to the largest element of a tensor.
         target: of graphio's sessions.
 
@@ -59,7 +61,7 @@ def compare(
         a, b = Path(name, "tensorflow"), Path(name, "graphio")
         _record("TensorFlow", [python], a, steps, "", program, _TENSORFLOW)
         _record("graphio", [sys.executable], b, steps, str(a), program, {"GRAPHIO_TARGET": target})
-        count = min(len(list(a.glob("step*.npz"))), len(list(b.glob("step*.npz"))))
+        count = min(len(list(a.glob("step*.json"))), len(list(b.glob("step*.json"))))
         pairs = [(_read(a, i), _read(b, i)) for i in range(count)]
         absent: list[str] = json.loads((b / "absent.json").read_text())
     first = None
@@ -88,15 +90,16 @@ def _record(
         text=True,
         check=False,
     )
-    if not (out / "step0.npz").exists():
+    if not (out / "step0.json").exists():
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise ProgramFailed(where, lines[-1] if lines else "it makes no step")
+        none = done.returncode == 0 or not lines
+        raise ProgramFailed(where, NO_STEP if none else lines[-1])
 
 
 def _read(folder: Path, step: int) -> dict[str, Array]:
-    names = json.loads((folder / f"step{step}.json").read_text())
-    with np.load(folder / f"step{step}.npz", allow_pickle=False) as file:
-        return {name: file[name] for name in names}
+    facts = json.loads((folder / f"step{step}.json").read_text())
+    with np.load(folder / f"run{facts['run']}.npz", allow_pickle=False) as file:
+        return {name: file[name] for name in facts["names"]}
 
 
 def _fetched(theirs: Mapping[str, Array], ours: Mapping[str, Array]) -> list[tuple[Array, Array]]:
@@ -139,15 +142,10 @@ def _first(
     theirs: Mapping[str, Array], ours: Mapping[str, Array], tolerance: float
 ) -> dict[str, Any]:
     """The first tensor of TensorFlow's graph whose value differs, else the fetched one."""
-    names = [n for n in theirs if n.startswith("tensor/") and n in ours]
-    names += [n for n in theirs if n.startswith("fetch/") and n in ours]
-    for name in names:
-        if _differs(theirs[name], ours[name], tolerance):
-            break
-    else:
-        name = next(n for n in theirs if n.startswith("fetch/"))
-    a = theirs[name]
-    b = ours.get(name, _of(ours, "fetch/")[0])
+    pairs = [(n, theirs[n], ours[n]) for n in theirs if n.startswith("tensor/") and n in ours]
+    fetched = [name for name in theirs if name.startswith("fetch/")]
+    pairs += [(name, a, b) for name, (a, b) in zip(fetched, _fetched(theirs, ours), strict=False)]
+    name, a, b = next(pair for pair in pairs if _differs(*pair[1:], tolerance))
     kind, _, rest = name.partition("/")
     return {
         "name": rest if kind == "tensor" else rest.partition("/")[2],

@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Run a program in TensorFlow and in graphio and compare its first steps. 1 if they differ.
 
-    A step is a Session.run that fetches a floating tensor. graphio begins with the variables of
+    A step is a Session.run that fetches numbers. graphio begins with the variables of
     TensorFlow and gets its feeds and the draws of its random operators, so that the losses of all
     steps have to agree. The first tensor that differs is named.
     """
