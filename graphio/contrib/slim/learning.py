@@ -20,7 +20,6 @@ from graphio.framework.constants import constant
 from graphio.observe.timeline import Timeline
 from graphio.ops.control_flow.branches import group
 from graphio.ops.math import comparison, elementwise
-from graphio.queues.queue_runner import start_queue_runners
 from graphio.storage import gfile
 from graphio.summary import ops as summary
 from graphio.support import api_guard, errors, logging
