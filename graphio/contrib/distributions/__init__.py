@@ -5,6 +5,10 @@ May import distributions and below.
     univariate        distributions of numbers
     classes           distributions over classes
     wrappers          distributions that are made of others
+    bijectors         functions with inverses
+    transformed       distributions of bijectors of others
+    multivariate      distributions of vectors and matrices
+    scales, triangles linear operators by their parts, triangles of matrices by vectors
     deterministic     distributions of one value
     conjugates        normal posteriors
     seed_stream       seeds of several draws
@@ -15,6 +19,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from graphio.contrib.distributions import bijectors
 from graphio.contrib.distributions.classes.onehot_categorical import OneHotCategorical
 from graphio.contrib.distributions.classes.relaxed import ExpRelaxedOneHotCategorical
 from graphio.contrib.distributions.conjugates import (
@@ -22,7 +27,32 @@ from graphio.contrib.distributions.conjugates import (
     normal_conjugates_known_scale_predictive,
 )
 from graphio.contrib.distributions.deterministic import Deterministic, VectorDeterministic
+from graphio.contrib.distributions.multivariate.linear_operator import (
+    VectorExponentialDiag,
+    VectorLaplaceDiag,
+)
+from graphio.contrib.distributions.multivariate.normal import (
+    MultivariateNormalDiag,
+    MultivariateNormalDiagPlusLowRank,
+    MultivariateNormalDiagWithSoftplusScale,
+    MultivariateNormalFullCovariance,
+    MultivariateNormalTriL,
+)
 from graphio.contrib.distributions.seed_stream import SeedStream
+from graphio.contrib.distributions.transformed.sinh_arcsinh import (
+    SinhArcsinh,
+    VectorSinhArcsinhDiag,
+)
+from graphio.contrib.distributions.transformed.transformed import (
+    ConditionalTransformedDistribution,
+    TransformedDistribution,
+)
+from graphio.contrib.distributions.triangles import (
+    fill_triangular,
+    fill_triangular_inverse,
+    matrix_diag_transform,
+    tridiag,
+)
 from graphio.contrib.distributions.univariate.binomial import Binomial
 from graphio.contrib.distributions.univariate.cauchy import Cauchy
 from graphio.contrib.distributions.univariate.chi2 import Chi2, Chi2WithAbsDf
@@ -81,6 +111,7 @@ __all__ = [
     "Chi2",
     "Chi2WithAbsDf",
     "ConditionalDistribution",
+    "ConditionalTransformedDistribution",
     "Deterministic",
     "Dirichlet",
     "DirichletMultinomial",
@@ -99,6 +130,11 @@ __all__ = [
     "LaplaceWithSoftplusScale",
     "Logistic",
     "Multinomial",
+    "MultivariateNormalDiag",
+    "MultivariateNormalDiagPlusLowRank",
+    "MultivariateNormalDiagWithSoftplusScale",
+    "MultivariateNormalFullCovariance",
+    "MultivariateNormalTriL",
     "NegativeBinomial",
     "Normal",
     "NormalWithSoftplusScale",
@@ -108,14 +144,24 @@ __all__ = [
     "RegisterKL",
     "ReparameterizationType",
     "SeedStream",
+    "SinhArcsinh",
     "StudentT",
     "StudentTWithAbsDfSoftplusScale",
+    "TransformedDistribution",
     "Uniform",
     "VectorDeterministic",
+    "VectorExponentialDiag",
+    "VectorLaplaceDiag",
+    "VectorSinhArcsinhDiag",
+    "bijectors",
+    "fill_triangular",
+    "fill_triangular_inverse",
     "kl_divergence",
+    "matrix_diag_transform",
     "normal_conjugates_known_scale_posterior",
     "normal_conjugates_known_scale_predictive",
     "softplus_inverse",
+    "tridiag",
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])

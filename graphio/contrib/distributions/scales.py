@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphio.contrib.distributions.bijectors.base import checked
+from graphio.distributions import shapes
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
+from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.variable import Variable
 from graphio.linear_operators import (
     LinearOperator,
@@ -184,3 +189,37 @@ def _as_rows(x: Any, columns: Any) -> Any:
     made = array.reshape(array.transpose(columns), array.shape(x))
     made.set_shape(x.shape)
     return made
+
+
+def is_diagonal(scale: Any) -> bool:
+    """Whether an operator has diagonal matrices."""
+    return isinstance(
+        scale, (LinearOperatorIdentity, LinearOperatorScaledIdentity, LinearOperatorDiag)
+    )
+
+
+def shapes_of(loc: Any, scale: LinearOperator) -> tuple[Any, Any]:
+    """The shapes of the batch and the events of scale X + loc, as int32 vectors.
+
+    Raises:
+        ValueError: the sizes of loc and scale don't fit.
+    """
+    with scopes.name_scope("shapes_from_loc_and_scale"):
+        rows = scale.range_dimension_tensor()
+        known = constant_value(rows)
+        event = array.reshape(rows, [1]) if known is None else known.reshape([1])
+        batch = shapes.prefer_static_value(scale.batch_shape_tensor())
+        if loc is None:
+            return batch, event
+        size = loc.shape[-1].value if loc.shape.ndims is not None else None
+        if None not in (size, known) and size not in (1, known):
+            raise ValueError(
+                f"Event size of 'scale' ({known}) could not be broadcast up to that of 'loc' "
+                f"({size})."
+            )
+        known_lead = loc.shape.with_rank_at_least(1)[:-1]
+        lead: Any = known_lead if known_lead.is_fully_defined() else array.shape(loc)[:-1]
+        joined = shapes.prefer_static_broadcast_shape(batch, lead)
+        if isinstance(joined, TensorShape):
+            return np.array(joined.as_list(), np.int32), event
+        return joined, event

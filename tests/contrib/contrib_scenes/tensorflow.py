@@ -37,6 +37,13 @@ PACKAGES = {
     ),
     "legacy_seq2seq": ("seq2seq",),
     "crf": ("crf",),
+    "distributions": (
+        *("conditional_transformed_distribution", "mixture", "mixture_same_family", "mvn_diag"),
+        *("mvn_diag_plus_low_rank", "mvn_full_covariance", "mvn_tril", "sinh_arcsinh"),
+        *("vector_diffeomixture", "vector_exponential_diag", "vector_laplace_diag"),
+        *("vector_sinh_arcsinh_diag", "vector_student_t", "wishart"),
+        *("distribution_util", "moving_stats", "sample_stats"),
+    ),
     "cudnn_rnn": ("cudnn_rnn_ops",),
     "training": ("bucket_ops", "hparam", "evaluation", "training"),
 }
@@ -173,6 +180,8 @@ def package(name: str) -> types.SimpleNamespace:
     for module in PACKAGES[name]:
         path = f"tensorflow.contrib.{name}.python.{inner}.{module}"
         vars(names).update(vars(importlib.import_module(path)))
+    if name == "distributions":
+        names.bijectors = _bijectors(f"tensorflow.contrib.{name}.python.ops.bijectors")
     if name == "rnn":
         cells = importlib.import_module("tensorflow.python.ops.rnn_cell_impl")
         nets = importlib.import_module("tensorflow.python.ops.rnn")
@@ -181,6 +190,19 @@ def package(name: str) -> types.SimpleNamespace:
         vars(names).update({k: v for k, v in vars(nets).items() if k.endswith("_rnn")})
         names.transpose_batch_time = nets._transpose_batch_time
         names.best_effort_input_batch_size = nets._best_effort_input_batch_size
+    return names
+
+
+def _bijectors(path: str) -> types.SimpleNamespace:
+    """The names of contrib.distributions.bijectors, by its modules."""
+    package = importlib.import_module(path)
+    names = types.SimpleNamespace(**vars(package))
+    for file in Path(package.__path__[0]).glob("[!_]*.py"):
+        vars(names).update(vars(importlib.import_module(f"{path}.{file.stem}")))
+    # 1.15 makes a float, which the shapes of 2.21 refuse
+    names.FillTriangular._inverse_event_shape = lambda self, shape: shape[:-2].concatenate(
+        [int(shape[-1]) * (int(shape[-1]) + 1) // 2]
+    )
     return names
 
 

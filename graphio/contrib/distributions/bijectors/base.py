@@ -59,6 +59,8 @@ class _Known:
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((key, _hashable(part)) for key, part in sorted(value.items()))
     return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 

@@ -12,7 +12,8 @@ from graphio.framework import scopes
 from graphio.layers import core
 from graphio.ops.array import surface as array
 from graphio.ops.control_flow.loops import while_loop
-from graphio.ops.math import clip, elementwise, reduction
+from graphio.ops.math import elementwise, reduction
+from graphio.ops.math.elementwise import clip_by_value
 from graphio.ops.nn.core import relu
 from graphio.support import api_guard
 from graphio.variables.initializers import glorot_normal_initializer
@@ -292,7 +293,7 @@ def masked_autoregressive_default_template(
             return _with_shape(array.reshape(x, shape), known), None
         both = array.reshape(x, array.concat([shape, [2]], 0))
         shift, log_scale = (_with_shape(both[..., i], known) for i in range(2))
-        clipped = clip.clip_by_value(log_scale, log_scale_min_clip, log_scale_max_clip)
+        clipped = clip_by_value(log_scale, log_scale_min_clip, log_scale_max_clip)
         if not log_scale_clip_gradient:
             clipped = log_scale + array.stop_gradient(clipped - log_scale)
         return shift, clipped
