@@ -115,6 +115,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.queues.queue_ops": (
         "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
     ),
+    "graphio.queues.readers": (
+        "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader",
+        "TextLineReader", "WholeFileReader",
+    ),
     "graphio.protos.meta_graph": ("MetaGraphDef",),
     "graphio.framework.modes": (
         "VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope",

@@ -509,6 +509,12 @@ from graphio.queues.queue_ops import PaddingFIFOQueue as PaddingFIFOQueue
 from graphio.queues.queue_ops import PriorityQueue as PriorityQueue
 from graphio.queues.queue_ops import QueueBase as QueueBase
 from graphio.queues.queue_ops import RandomShuffleQueue as RandomShuffleQueue
+from graphio.queues.readers import FixedLengthRecordReader as FixedLengthRecordReader
+from graphio.queues.readers import IdentityReader as IdentityReader
+from graphio.queues.readers import ReaderBase as ReaderBase
+from graphio.queues.readers import TFRecordReader as TFRecordReader
+from graphio.queues.readers import TextLineReader as TextLineReader
+from graphio.queues.readers import WholeFileReader as WholeFileReader
 from graphio.schema.summary_pb2 import Event as Event
 from graphio.schema.summary_pb2 import HistogramProto as HistogramProto
 from graphio.schema.summary_pb2 import SessionLog as SessionLog

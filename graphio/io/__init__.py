@@ -23,7 +23,7 @@ _OTHERS = {
     "graphio.python_io": (
         "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator",
     ),
-    "graphio.train": ("write_graph",),
+    "graphio.train": ("match_filenames_once", "write_graph"),
 }  # fmt: skip
 #: modules of these that work only with the builder loaded, which registers operators
 _OF_THE_BUILDER = {"graphio.ops.strings.sequence_example"}

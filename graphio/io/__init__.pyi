@@ -23,4 +23,5 @@ from graphio.python_io import TFRecordCompressionType as TFRecordCompressionType
 from graphio.python_io import TFRecordOptions as TFRecordOptions
 from graphio.python_io import TFRecordWriter as TFRecordWriter
 from graphio.python_io import tf_record_iterator as tf_record_iterator
+from graphio.train import match_filenames_once as match_filenames_once
 from graphio.train import write_graph as write_graph

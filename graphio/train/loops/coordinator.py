@@ -32,7 +32,7 @@ class Coordinator:
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._joined = False
-        self._registered: set[threading.Thread] = set()
+        self._registered_threads: set[threading.Thread] = set()
 
     @property
     def joined(self) -> bool:
@@ -42,7 +42,7 @@ class Coordinator:
     def register_thread(self, thread: threading.Thread) -> None:
         """Adds a thread for join to wait for."""
         with self._lock:
-            self._registered.add(thread)
+            self._registered_threads.add(thread)
 
     def should_stop(self) -> bool:
         """Whether a stop was requested."""
@@ -98,7 +98,7 @@ class Coordinator:
             Exception: what a thread gave request_stop.
         """
         with self._lock:
-            waiting = self._registered | set(threads or ())
+            waiting = self._registered_threads | set(threads or ())
         while any(t.is_alive() for t in waiting) and not self.wait_for_stop(0.05):
             pass
         until = time.monotonic() + stop_grace_period_secs
@@ -106,7 +106,7 @@ class Coordinator:
             thread.join(max(0.0, until - time.monotonic()))
         with self._lock:
             self._joined = True
-            self._registered.clear()
+            self._registered_threads.clear()
         self.raise_requested_exception()
         alive = sorted(t.name for t in waiting if t.is_alive())
         if alive and not ignore_live_threads:
