@@ -21,8 +21,8 @@ from graphio.ops.math.error_function import erfc
 
 __all__ = ["erfinv", "log_cdf_laplace", "log_ndtr", "ndtr", "ndtri"]
 
-#: dtype -> below, the logarithm is a series; above, it is -ndtr(-x)
-_SEGMENTS = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
+#: dtype -> the number below which the logarithm is a series
+_LOWER = {dtypes.float32: -10.0, dtypes.float64: -20.0}
 #: terms of the series of the logarithm at most
 _MOST_TERMS = 30
 
@@ -54,7 +54,7 @@ _FAR = (
 
 def _floats(x: Any, name: str = "x") -> Tensor:
     found = convert_to_tensor(x, name=name)
-    if found.dtype not in _SEGMENTS:
+    if found.dtype not in _LOWER:
         raise TypeError(f"{name}.dtype={found.dtype} is not handled: expected float32 or float64")
     return found
 
@@ -102,11 +102,12 @@ def log_ndtr(x: Any, series_order: int = 3, name: str = "log_ndtr") -> Tensor:
         raise ValueError(f"series_order must be <= {_MOST_TERMS}.")
     with scopes.name_scope(name, values=[x]):
         x = _floats(x)
-        low, high = _SEGMENTS[x.dtype]
+        low = _LOWER[x.dtype]
         # bounded, so that gradients of the branches that are not taken stay finite
+        above = elementwise.log1p(-_ndtr(-elementwise.maximum(x, 0.0)))
         middle = elementwise.log(_ndtr(elementwise.maximum(x, low)))
         below = _log_tail(elementwise.minimum(x, low), series_order)
-        return where_v2(x > high, -_ndtr(-x), where_v2(x > low, middle, below))
+        return where_v2(x > 0.0, above, where_v2(x > low, middle, below))
 
 
 def _log_tail(x: Tensor, order: int) -> Tensor:

@@ -161,3 +161,11 @@ def test_bits_have_no_gradient(op: str) -> None:
         x = tf.constant(np.array([1, 2]))
         y = tf.cast(graphio.onnx.call(op, x, x), tf.float64)
         assert tf.gradients(y, [x]) == [None]
+
+
+def test_the_gradient_of_log1p_is_exact_for_numbers_near_the_rounding() -> None:
+    x = np.float64([1e-17, 1.5e-16, 3e-16, -3e-16, 0.25])
+    with tf.Graph().as_default(), tf.Session() as sess:
+        given = tf.constant(x)
+        slope = sess.run(tf.gradients(tf.log1p(given), given)[0])
+    np.testing.assert_allclose(slope, 1.0 / (1.0 + x), rtol=1e-15)

@@ -62,6 +62,11 @@ from graphio.contrib.distributions.univariate.inverse_gamma import InverseGamma
 from graphio.contrib.distributions.univariate.logistic import Logistic
 from graphio.contrib.distributions.univariate.negative_binomial import NegativeBinomial
 from graphio.contrib.distributions.univariate.poisson import Poisson
+from graphio.contrib.distributions.univariate.poisson_lognormal import (
+    PoissonLogNormalQuadratureCompound,
+    quadrature_scheme_lognormal_gauss_hermite,
+    quadrature_scheme_lognormal_quantiles,
+)
 from graphio.contrib.distributions.univariate.softplus import (
     BetaWithSoftplusConcentration,
     ExponentialWithSoftplusRate,
@@ -140,6 +145,7 @@ __all__ = [
     "NormalWithSoftplusScale",
     "OneHotCategorical",
     "Poisson",
+    "PoissonLogNormalQuadratureCompound",
     "QuantizedDistribution",
     "RegisterKL",
     "ReparameterizationType",
@@ -160,6 +166,8 @@ __all__ = [
     "matrix_diag_transform",
     "normal_conjugates_known_scale_posterior",
     "normal_conjugates_known_scale_predictive",
+    "quadrature_scheme_lognormal_gauss_hermite",
+    "quadrature_scheme_lognormal_quantiles",
     "softplus_inverse",
     "tridiag",
 ]

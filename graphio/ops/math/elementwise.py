@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, ValuesView
+from collections.abc import Callable, Iterator, Sequence, ValuesView
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from graphio.framework.composite import Composite
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_value
+from graphio.framework.gradient_registry import REGIONS, Region
 from graphio.framework.graph import Tensor
 from graphio.framework.indexed_slices import IndexedSlices
 from graphio.ops.base import primitive, shapes
@@ -249,7 +250,14 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
         divisor = select(lost, one, d)
         ratio = select(small, binary("Div", tensor, divisor), one)
         fixed = node("StopGradient", [ratio], ratio.dtype, dims_of(ratio), domain="graphio")
-        return select(lost, tensor, binary("Mul", log(u), fixed), at)
+        found = select(lost, tensor, binary("Mul", log(u), fixed), at)
+
+        # that of the formula has the error of its factor, which is large for x near the rounding
+        def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
+            return [binary("Div", arriving[0], binary("Add", tensor, one))]
+
+        REGIONS.of(found.graph)[found.op] = Region([found.op], [tensor], [found], differentiate)
+        return found
 
 
 @api_guard.operator

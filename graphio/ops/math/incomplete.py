@@ -119,8 +119,6 @@ def _result(
     found = array.stop_gradient(elementwise.cast(value, dtype), name=at)
 
     def differentiate(arriving: Sequence[Any]) -> list[Tensor]:
-        if arriving[0] is None:
-            return [array.zeros_like(each) for each in inputs]
         wide = slope(elementwise.cast(arriving[0], dtypes.float64))
         return [
             unbroadcast(elementwise.cast(part, dtype), each, found)
