@@ -44,8 +44,6 @@ PATTERNS: dict[str, str] = {
     "contrib.opt.*": _LATER,
     "contrib.seq2seq.*": _LATER,
     "contrib.slim.*": _LATER,
-    "contrib.staging": _LATER,
-    "contrib.staging.*": _LATER,
     "contrib.tensorboard.*.DESCRIPTOR": "messages are made by hand, without TensorFlow's files",
     "contrib.training.*": _LATER,
     "contrib.util.*": _LATER,

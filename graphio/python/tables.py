@@ -124,6 +124,7 @@ NAMES: dict[str, dict[str, str]] = {
         "executing_eagerly": "executing_eagerly",
         **_of("eager", in_eager_mode="never", in_graph_mode="always", num_gpus="none"),
     },
+    "python.ops.data_flow_ops": {"MapStagingArea": "graphio.contrib.staging:MapStagingArea"},
     "python.framework.common_shapes": _same("tensors", "unknown_shape"),
     "python.framework.ops": {
         "NotDifferentiable": "NotDifferentiable",
