@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphio.engine import calls, images
+from graphio.engine import calls
 from graphio.engine.interface import Array, HostFunction
+from graphio.engine.media import functions
 from graphio.schema import dtypes, small_types
 from graphio.support import errors
 
@@ -47,7 +48,7 @@ def call(
         InvalidArgumentError: it gives something else than declared.
         OpError: what the function raised, as TensorFlow classes it, with the exception as cause.
     """
-    function = host.get(name) or images.FUNCTIONS.get(name)
+    function = host.get(name) or functions.find(name)
     if function is None:
         raise errors.FailedPreconditionError(
             message=f"the host function {name!r} is not bound: a file holds its name alone; give it"

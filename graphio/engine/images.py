@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from graphio.engine.interface import HostFunction
-from graphio.support import errors, installation
+from graphio.engine.media import pillow
+from graphio.support import errors
 
 __all__ = ["FUNCTIONS", "PIXELS", "decode"]
 
@@ -35,12 +36,7 @@ def decode(data: Array, pixels: str) -> Array:
         InvalidArgumentError: the bytes are not a picture of a known format, or damaged.
         ResourceExhaustedError: the picture is larger than Pillow takes.
     """
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError:
-        raise errors.UnimplementedError(
-            message=f"pictures need Pillow: {installation.hint('images')}"
-        ) from None
+    Image = pillow.library()
     try:
         with Image.open(io.BytesIO(data.tobytes()), formats=_FORMATS) as picture:
             made = np.array(picture.convert(PIXELS[pixels]), np.uint8)
@@ -49,7 +45,7 @@ def decode(data: Array, pixels: str) -> Array:
     except MemoryError:
         raise
     except Exception as error:  # Pillow's decoders raise of many kinds
-        why = "" if isinstance(error, UnidentifiedImageError) else f": {error}"
+        why = "" if type(error).__name__ == "UnidentifiedImageError" else f": {error}"
         raise errors.InvalidArgumentError(
             message=f"{data.size} bytes are not a picture of {', '.join(_FORMATS)}, or damaged{why}"
         ) from None

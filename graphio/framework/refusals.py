@@ -15,10 +15,6 @@ _END = "catch tf.errors.OutOfRangeError at the end of the data"
 _STATISTICS = "measure runs by RunMetadata"
 _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
-_PICTURES = (
-    "tensors are not coded as pictures: use PIL or imageio in tf.py_func, or before feeding, or "
-    "in the generator of Dataset.from_generator"
-)
 _BEAM = "use tf.nn.ctc_greedy_decoder, or search in tf.py_func"
 _QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
@@ -86,21 +82,6 @@ _LEFT_OUT = {
     "serialize_many_sparse": "store indices, values and dense_shape",
     "deserialize_many_sparse": "store indices, values and dense_shape",
     "extract_volume_patches": "use tf.nn.conv3d with a filter of ones and zeros, or slices",
-    "image.adjust_jpeg_quality": _PICTURES,
-    "image.decode_and_crop_jpeg": _PICTURES,
-    "image.decode_bmp": _PICTURES,
-    "image.decode_gif": _PICTURES,
-    "image.decode_image": _PICTURES,
-    "image.decode_jpeg": _PICTURES,
-    "image.decode_png": _PICTURES,
-    "image.encode_jpeg": _PICTURES,
-    "image.encode_png": _PICTURES,
-    "image.extract_jpeg_shape": _PICTURES,
-    "image.is_jpeg": _PICTURES,
-    "image.random_jpeg_quality": _PICTURES,
-    "image.combined_non_max_suppression": "use tf.image.non_max_suppression for each class",
-    "image.sample_distorted_bounding_box": "draw a box with tf.random_uniform and use tf.slice, or "
-    "tf.random_crop",
     "image.resize_with_pad": "use tf.image.resize_image_with_pad",
     "nn.avg_pool_v2": "use tf.nn.avg_pool, avg_pool1d or avg_pool3d",
     "nn.max_pool_v2": "use tf.nn.max_pool, max_pool1d or max_pool3d",
@@ -108,16 +89,11 @@ _LEFT_OUT = {
     "nn.scale_regularization_loss": "a model runs on one device: no loss has to be scaled",
     "vectorized_map": "use tf.map_fn",
     "SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
-    "image.ssim_multiscale": "use tf.image.ssim on images made smaller by tf.nn.avg_pool",
     "linalg.tridiagonal_matmul": _MATRICES,
     "linalg.tridiagonal_solve": _MATRICES,
     "variable_creator_scope": "use the custom_getter of tf.variable_scope",
     "sparse.cross_hashed": "join the values by tf.string_join, and number them before feeding",
-    "image.draw_bounding_boxes": "draw with PIL or matplotlib on the array that a run gives",
-    "image.extract_glimpse": "use tf.image.crop_and_resize",
     "image.generate_bounding_box_proposals": "use tf.image.non_max_suppression",
-    "image.non_max_suppression_overlaps": "use tf.image.non_max_suppression, which takes boxes",
-    "image.non_max_suppression_with_scores": "use tf.image.non_max_suppression",
     "nn.all_candidate_sampler": "give all classes: tf.nn.softmax_cross_entropy_with_logits_v2",
     "nn.collapse_repeated": "tf.nn.ctc_greedy_decoder merges what is repeated",
     "nn.with_space_to_batch": "give convolutions and tf.nn.pool their dilations",

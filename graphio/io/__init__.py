@@ -1,4 +1,4 @@
-"""tf.io: files, records, and strings in base64.
+"""tf.io: files, records, pictures in files, and strings in base64.
 
 May import execution and below. Names that other modules define are looked up when they are used.
 """
@@ -18,6 +18,10 @@ _OTHERS = {
         "QueueBase", "RandomShuffleQueue", "VarLenFeature", "decode_base64",
         "decode_csv", "decode_raw", "encode_base64", "matching_files", "parse_example",
         "parse_single_example", "parse_single_sequence_example", "read_file", "write_file",
+    ),
+    "graphio.image": (
+        "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg",
+        "decode_png", "encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg",
     ),
     "graphio.ops.strings.sequence_example": ("parse_sequence_example",),
     "graphio.python_io": (
@@ -41,5 +45,4 @@ def __getattr__(name: str) -> Any:
 
                 graphio.Graph  # noqa: B018
             return getattr(importlib.import_module(module), name)
-    reason = refusal(name) or refusal(f"image.{name}")
-    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(refusal(name) or f"module {__name__!r} has no attribute {name!r}")

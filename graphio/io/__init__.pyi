@@ -17,6 +17,16 @@ from graphio import parse_single_example as parse_single_example
 from graphio import parse_single_sequence_example as parse_single_sequence_example
 from graphio import read_file as read_file
 from graphio import write_file as write_file
+from graphio.image import decode_and_crop_jpeg as decode_and_crop_jpeg
+from graphio.image import decode_bmp as decode_bmp
+from graphio.image import decode_gif as decode_gif
+from graphio.image import decode_image as decode_image
+from graphio.image import decode_jpeg as decode_jpeg
+from graphio.image import decode_png as decode_png
+from graphio.image import encode_jpeg as encode_jpeg
+from graphio.image import encode_png as encode_png
+from graphio.image import extract_jpeg_shape as extract_jpeg_shape
+from graphio.image import is_jpeg as is_jpeg
 from graphio.io import gfile as gfile
 from graphio.ops.strings.sequence_example import parse_sequence_example as parse_sequence_example
 from graphio.python_io import TFRecordCompressionType as TFRecordCompressionType

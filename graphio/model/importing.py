@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from graphio.engine.media import functions
 from graphio.framework import dtypes, scopes, source
 from graphio.framework.collections import GraphKeys
 from graphio.framework.graph import Graph, Operation, Tensor
@@ -153,7 +154,9 @@ class Importer:
         """A name for the node's function that nothing in the graph has yet."""
         for attribute in node.attr:
             name = attribute.value.s.decode()
-            if attribute.key == "function" and ("function", name) not in self.renamed:
+            if attribute.key == "function" and functions.is_known(name):
+                self.renamed["function", name] = name
+            elif attribute.key == "function" and ("function", name) not in self.renamed:
                 self.renamed["function", name] = self.graph.add_host_function(
                     name, self.functions.get(name) or registered.summary_function(name)
                 )

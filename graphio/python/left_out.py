@@ -8,7 +8,6 @@ __all__ = ["PATTERNS"]
 _LATER = "not part of this version"
 _EAGER = "graphs are built first and run by a Session"
 _ONE = "a model runs in one process on one machine"
-_PICTURES = "tensors are not coded as pictures in this version: use PIL in tf.py_func"
 _RECORDS = "queues are not part of this version: use tf.data, or feed placeholders"
 _SPECS = "data sets and functions have shapes and dtypes, without objects that describe both"
 _BUILD = "describes a build of TensorFlow's libraries"
@@ -58,7 +57,6 @@ PATTERNS: dict[str, str] = {
     "SparseTensorSpec": _SPECS,
     "TensorArraySpec": _SPECS,
     "TypeSpec": _SPECS,
-    "audio": "use Python's wave in tf.py_func",
     "compat.forward_compatibility_horizon": "there is no window of forward compatibility",
     "config.experimental.set_device_policy": _EAGER,
     "config.experimental.get_device_policy": _EAGER,
@@ -70,7 +68,6 @@ PATTERNS: dict[str, str] = {
     "dtypes.QUANTIZED_DTYPES": _QUANTIZED,
     "dtypes.as_string": "use tf.as_string",
     "dtypes.complex": "use tf.complex",
-    "io.extract_jpeg_shape": _PICTURES,
     "data.DatasetSpec": _SPECS,
     "data.experimental.*Structure": _SPECS,
     "data.experimental.*Options": "data sets choose their threads themselves",
@@ -88,8 +85,6 @@ PATTERNS: dict[str, str] = {
     "io.decode_proto": _LATER,
     "io.encode_proto": _LATER,
     "io.SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
-    "io.*jpeg": _PICTURES,
-    "io.decode_*": _PICTURES,
     "io.*Queue*": _RECORDS,
     "io.*serialize_*": "use numpy in Python",
     "io.match_filenames_once": "use tf.gfile.Glob",

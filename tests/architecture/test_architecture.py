@@ -77,7 +77,7 @@ LIBRARIES = {
 FOLDERS = {name: f"graphio/{name}" for name in LIBRARIES} | {"runtime": "runtime"}
 #: libraries that one module needs in a rare case, imported when that comes
 OPTIONAL = {
-    ("graphio/engine/images.py", "PIL"): "formats of pictures, when a model decodes them",
+    ("graphio/engine/media/pillow.py", "PIL"): "formats of pictures, when a model decodes them",
     ("graphio/storage/remote.py", "fsspec"): "object stores, when a path is a URL",
     ("graphio/schema/small_types.py", "ml_dtypes"): "types that numpy lacks, when a file has them",
 }

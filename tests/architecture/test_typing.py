@@ -87,7 +87,7 @@ tf.train.Saver(max_to_kep=1)  # call-arg
 tf.train.AdamOptimizer(0.1).minimise(x)  # attr-defined
 tf.layers.dense(x)  # call-arg
 tf.maximum(x)  # call-arg
-tf.io.decode_png("")  # attr-defined
+tf.io.decode_proto("")  # attr-defined
 tf.initializers.zeross()  # attr-defined
 v1.Sesion()  # attr-defined
 tf.compat.v1.Sesion()  # attr-defined

@@ -364,13 +364,13 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("image.decode_png", "use PIL or imageio"),
+        ("image.generate_bounding_box_proposals", "use tf.image.non_max_suppression"),
         ("nn.ctc_beam_search_decoder", "use tf.nn.ctc_greedy_decoder"),
         ("linalg.tridiagonal_solve", "scipy.linalg"),
         ("math.igamma", "scipy.special"),
         ("strings.ngrams", "pad to the longest"),
         ("train.Checkpoint", "tf.train.Saver"),
-        ("io.decode_jpeg", "use PIL"),
+        ("io.decode_json_example", "use json"),
     ],
 )
 def test_a_name_that_is_left_out_says_what_to_use(name: str, words: str) -> None:

@@ -30,7 +30,14 @@ from graphio.ops.image.imaging import axis_size, height_and_width
 from graphio.ops.math import elementwise
 from graphio.support import api_guard, errors
 
-__all__ = ["crop_and_resize", "non_max_suppression", "non_max_suppression_padded"]
+__all__ = [
+    "crop_and_resize",
+    "non_max_suppression",
+    "non_max_suppression_padded",
+    "read_pixels",
+    "size_of",
+    "threshold_vector",
+]
 
 
 @api_guard.operator
@@ -66,26 +73,36 @@ def non_max_suppression(
         what = describe(at, op)
         shapes.merge(dims_of(corners), (None, 4), what)
         shapes.merge(dims_of(values), (dims_of(corners) or (None,))[:1], what)
-        number = integers(max_output_size, op, "max_output_size")
-        most = constant_value(number)
-        if most is not None and most.size and int(most.max()) > dtypes.int32.max:
-            raise TypeError(
-                f"Input 'max_output_size' of {what} is {most}, of type int64 that does not match "
-                "type int32; give a smaller number"
-            )
-        _require_scalar(number, "max_output_size", what)
-        limit = primitive.reshape(cast(number, dtypes.int64), [1])
+        limit = primitive.reshape(size_of(max_output_size, "max_output_size", what), [1])
         inputs: list[Tensor | None] = [
             primitive.unsqueeze(corners, [0]),
             primitive.unsqueeze(values, [0, 1]),
             limit,
-            _threshold(iou_threshold, "iou_threshold", what),
+            threshold_vector(iou_threshold, "iou_threshold", what),
         ]
         if is_symbolic(score_threshold) or score_threshold != float("-inf"):
-            inputs.append(_threshold(score_threshold, "score_threshold", what))
+            inputs.append(threshold_vector(score_threshold, "score_threshold", what))
         found = node("NonMaxSuppression", inputs, dtypes.int64, (None, 3), center_point_box=0)
         column = primitive.gather(found, scalar(2, dtypes.int64), 1)
         return cast(column, dtypes.int32, at)
+
+
+def size_of(value: Any, name: str, what: str) -> Tensor:
+    """How many there are at most, an int64 scalar.
+
+    Raises:
+        ValueError: the value is not a scalar.
+        TypeError: it is not an integer, or known to be beyond int32.
+    """
+    number = integers(value, what, name)
+    most = constant_value(number)
+    if most is not None and most.size and int(most.max()) > dtypes.int32.max:
+        raise TypeError(
+            f"Input '{name}' of {what} is {most}, of type int64 that does not match expected type "
+            "of int32; give a smaller number"
+        )
+    _require_scalar(number, name, what)
+    return cast(number, dtypes.int64)
 
 
 def _require_scalar(tensor: Tensor, name: str, what: str) -> None:
@@ -93,7 +110,7 @@ def _require_scalar(tensor: Tensor, name: str, what: str) -> None:
         raise ValueError(f"{name} has shape {tensor.shape}, expected a scalar for {what}")
 
 
-def _threshold(value: Any, name: str, what: str) -> Tensor:
+def threshold_vector(value: Any, name: str, what: str) -> Tensor:
     """A number or scalar tensor as a float32 vector of one."""
     tensor = convert_to_tensor(value, dtype=dtypes.float32, name=name)
     _require_scalar(tensor, name, what)
@@ -229,7 +246,7 @@ def _within_axis(x: Tensor, at: Tensor, axis: int) -> Tensor:
     )
 
 
-def _pixels(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
+def read_pixels(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
     """(m, height, width, c): the elements at integer coordinates, clamped to the image."""
     zero, parts = scalar(0, dtypes.int64), [position]
     for at, axis in ((y, 1), (w, 2)):
@@ -243,7 +260,7 @@ def _pixels(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
 def _nearest(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
     half = scalar(0.5, x.dtype)
     up, left = (elementwise.floor(binary("Add", v, half)) for v in (y, w))
-    return _pixels(x, position, up, left)
+    return read_pixels(x, position, up, left)
 
 
 def _bilinear(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
@@ -255,7 +272,7 @@ def _bilinear(x: Tensor, position: Tensor, y: Tensor, w: Tensor) -> Tensor:
         return binary("Add", a, binary("Mul", binary("Sub", b, a), part))
 
     upper, lower = (
-        mixed(_pixels(x, position, line, left), _pixels(x, position, line, right), along)
+        mixed(read_pixels(x, position, line, left), read_pixels(x, position, line, right), along)
         for line in (top, bottom)
     )
     return mixed(upper, lower, down)

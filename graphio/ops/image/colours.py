@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math as _math
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from graphio.ops.base.emit import describe, scope
 from graphio.ops.base.shapes import dims_of, text
 from graphio.ops.image import imaging
 from graphio.ops.linalg import matmul
-from graphio.ops.math import comparison, elementwise, reduction
+from graphio.ops.math import comparison, elementwise
 from graphio.ops.math.arithmetic import div_no_nan
 from graphio.ops.nn.conv import depthwise_conv2d
 from graphio.ops.random import core as random
@@ -25,14 +24,12 @@ __all__ = [
     "adjust_hue",
     "adjust_saturation",
     "hsv_to_rgb",
-    "psnr",
     "random_hue",
     "random_saturation",
     "rgb_to_hsv",
     "rgb_to_yiq",
     "rgb_to_yuv",
     "sobel_edges",
-    "ssim",
     "yiq_to_rgb",
     "yuv_to_rgb",
 ]
@@ -210,95 +207,6 @@ def yuv_to_rgb(images: Any) -> Tensor:
 
 
 # ---- comparing ----
-
-
-def _both(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
-    one, two = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
-    limit = elementwise.cast(convert_to_tensor(max_val), one.dtype)
-    return (
-        imaging.convert_image_dtype(one, dtypes.float32),
-        imaging.convert_image_dtype(two, dtypes.float32),
-        imaging.convert_image_dtype(limit, dtypes.float32),
-    )
-
-
-@api_guard.operator
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
-    """The peak signal-to-noise ratio of two images, in decibels.
-
-    Args:
-        a: images (..., h, w, c).
-        b: images of the same shape and dtype.
-        max_val: difference between the largest and the smallest possible value.
-        name: of the operation.
-
-    Returns:
-        A tensor (...).
-    """
-    with scope(name, "PSNR") as at:
-        one, two, limit = _both(a, b, max_val)
-        error = reduction.reduce_mean(elementwise.squared_difference(one, two), [-3, -2, -1])
-        peak = 20.0 / _math.log(10.0) * elementwise.log(limit)
-        return elementwise.subtract(peak, 10.0 / _math.log(10.0) * elementwise.log(error), name=at)
-
-
-@api_guard.operator
-def ssim(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
-    filter_size: int = 11,
-    filter_sigma: float = 1.5,
-    k1: float = 0.01,
-    k2: float = 0.03,
-) -> Tensor:
-    """The structural similarity of images (Wang et al. 2004), mean over positions and channels.
-
-    Args:
-        img1: images (n, h, w, c), each side at least filter_size.
-        img2: images of the same shape and dtype.
-        max_val: difference between the largest and the smallest possible value.
-        filter_size: of the Gaussian window.
-        filter_sigma: its width.
-        k1: weight of the constant that steadies the comparison of means.
-        k2: likewise of deviations.
-
-    Returns:
-        A tensor (n).
-
-    Raises:
-        ValueError: the rank is not 4, or the channels are not known.
-    """
-    with scope(None, "SSIM") as at:
-        x, y, limit = _both(img1, img2, max_val)
-        if x.shape.ndims != 4 or x.shape[-1].value is None:
-            raise ValueError(
-                f"images have shape {x.shape}, expected (n, h, w, c) with c known for {at[:-1]}"
-            )
-        blur = _gauss(filter_size, filter_sigma, x.shape[-1].value)
-        first, second = elementwise.square(k1 * limit), elementwise.square(k2 * limit)
-        means = blur(x), blur(y)
-        doubled, squares = (
-            2.0 * means[0] * means[1],
-            elementwise.square(means[0]) + elementwise.square(means[1]),
-        )
-        light = (doubled + first) / (squares + first)
-        both, each = 2.0 * blur(x * y), blur(elementwise.square(x) + elementwise.square(y))
-        shape = (both - doubled + second) / (each - squares + second)
-        return reduction.reduce_mean(light * shape, [-3, -2, -1], name=at)
-
-
-def _gauss(size: int, sigma: float, channels: int) -> Any:
-    """A function that blurs images, without the border."""
-    at = np.arange(size) - (size - 1) / 2
-    line = np.exp(-(at**2) / (2 * sigma**2))
-    window = np.outer(line, line) / line.sum() ** 2
-    weights = np.repeat(window[:, :, None, None], channels, 2).astype(np.float32)
-
-    def blur(x: Tensor) -> Tensor:
-        return depthwise_conv2d(x, constant(weights), [1, 1, 1, 1], "VALID")
-
-    return blur
 
 
 # ---- edges ----
