@@ -8,6 +8,8 @@ May import distributions and below.
     bijectors         functions with inverses
     transformed       distributions of bijectors of others
     multivariate      distributions of vectors and matrices
+    mixtures          mixtures of distributions
+    statistics        statistics of samples, moving averages of statistics
     scales, triangles linear operators by their parts, triangles of matrices by vectors
     deterministic     distributions of one value
     conjugates        normal posteriors
@@ -27,6 +29,13 @@ from graphio.contrib.distributions.conjugates import (
     normal_conjugates_known_scale_predictive,
 )
 from graphio.contrib.distributions.deterministic import Deterministic, VectorDeterministic
+from graphio.contrib.distributions.mixtures.mixture import Mixture
+from graphio.contrib.distributions.mixtures.same_family import MixtureSameFamily
+from graphio.contrib.distributions.multivariate.diffeomixture import (
+    VectorDiffeomixture,
+    quadrature_scheme_softmaxnormal_gauss_hermite,
+    quadrature_scheme_softmaxnormal_quantiles,
+)
 from graphio.contrib.distributions.multivariate.linear_operator import (
     VectorExponentialDiag,
     VectorLaplaceDiag,
@@ -38,7 +47,16 @@ from graphio.contrib.distributions.multivariate.normal import (
     MultivariateNormalFullCovariance,
     MultivariateNormalTriL,
 )
+from graphio.contrib.distributions.multivariate.wishart import WishartCholesky, WishartFull
 from graphio.contrib.distributions.seed_stream import SeedStream
+from graphio.contrib.distributions.statistics import (
+    assign_log_moving_mean_exp,
+    assign_moving_mean_variance,
+    auto_correlation,
+    moving_mean_variance,
+    percentile,
+    reduce_weighted_logsumexp,
+)
 from graphio.contrib.distributions.transformed.sinh_arcsinh import (
     SinhArcsinh,
     VectorSinhArcsinhDiag,
@@ -134,6 +152,8 @@ __all__ = [
     "Laplace",
     "LaplaceWithSoftplusScale",
     "Logistic",
+    "Mixture",
+    "MixtureSameFamily",
     "Multinomial",
     "MultivariateNormalDiag",
     "MultivariateNormalDiagPlusLowRank",
@@ -156,18 +176,29 @@ __all__ = [
     "TransformedDistribution",
     "Uniform",
     "VectorDeterministic",
+    "VectorDiffeomixture",
     "VectorExponentialDiag",
     "VectorLaplaceDiag",
     "VectorSinhArcsinhDiag",
+    "WishartCholesky",
+    "WishartFull",
+    "assign_log_moving_mean_exp",
+    "assign_moving_mean_variance",
+    "auto_correlation",
     "bijectors",
     "fill_triangular",
     "fill_triangular_inverse",
     "kl_divergence",
     "matrix_diag_transform",
+    "moving_mean_variance",
     "normal_conjugates_known_scale_posterior",
     "normal_conjugates_known_scale_predictive",
     "quadrature_scheme_lognormal_gauss_hermite",
     "quadrature_scheme_lognormal_quantiles",
+    "percentile",
+    "quadrature_scheme_softmaxnormal_gauss_hermite",
+    "quadrature_scheme_softmaxnormal_quantiles",
+    "reduce_weighted_logsumexp",
     "softplus_inverse",
     "tridiag",
 ]

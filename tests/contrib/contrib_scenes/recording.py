@@ -13,7 +13,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 #: the modules of scenes, whose SCENES are functions by name
-MODULES = ("rnn", "seq2seq", "legacy_seq2seq", "crf", "cudnn_rnn", "bijectors")
+MODULES = ("rnn", "seq2seq", "legacy_seq2seq", "crf", "cudnn_rnn", "bijectors", "multivariate")
 
 
 def scenes(module: str) -> dict[str, Callable[[Any, Any], Any]]:

@@ -181,6 +181,9 @@ def package(name: str) -> types.SimpleNamespace:
         path = f"tensorflow.contrib.{name}.python.{inner}.{module}"
         vars(names).update(vars(importlib.import_module(path)))
     if name == "distributions":
+        for module in ("distributions", "transformed_distribution", "util"):
+            path = f"tensorflow.python.ops.{name}.{module}"
+            vars(names).update(vars(importlib.import_module(path)))
         names.bijectors = _bijectors(f"tensorflow.contrib.{name}.python.ops.bijectors")
     if name == "rnn":
         cells = importlib.import_module("tensorflow.python.ops.rnn_cell_impl")
