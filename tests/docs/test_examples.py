@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from engines import BOTH, module
 from folders import ROOT
@@ -55,3 +57,23 @@ def test_words_of_a_kind_come_together(engine: str) -> None:
     found = re.search(r"word2vec ([0-9]+), co-occurrence counts ([0-9]+)", text)
     assert found is not None
     assert int(found[1]) >= 6  # ten at random words of 1000 would hold less than one
+
+
+@BOTH
+def test_the_autoencoder_knows_more_than_the_frequencies_of_pixels(
+    engine: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    size = ["--units", "48", "--batch", "64"]
+    text = output("vae", engine, "--steps", "500", *size, "--export", str(folder))
+    bounds = [float(v) for v in re.findall(r"bound (-[0-9.]+)", text)]
+    before, baseline = (
+        float(re.search(rf"{words} (-[0-9.]+)", text)[1])  # type: ignore[index]
+        for words in ("before:", "independent pixels")
+    )
+    assert bounds[-1] > bounds[0] > before
+    assert bounds[-1] > baseline + 15  # nats a picture
+    assert (folder / "saved_model.pb").exists()
+    found = np.load(folder / "pictures.npy")
+    assert found.shape == (6, 64)
+    assert 0.0 <= found.min() < 0.2 < 0.8 < found.max() <= 1.0
