@@ -14,6 +14,7 @@ TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 SHARED = tf.contrib.distributions
 LOC, SCALE = np.array([[-1.0, 0.0, 2.0], [0.5, 1.0, 1.5]]), np.array([0.5, 1.0, 3.0])
 X = np.array([0.3, -0.4, 1.1])
+DRAW = np.random.default_rng(3)
 
 
 @TARGETS
@@ -213,17 +214,21 @@ def test_conditions_reach_the_methods_of_a_subclass() -> None:
         def _cdf(self, value: Any, by: float) -> Any:
             return value * by
 
+        _prob = _log_cdf = _survival_function = _log_survival_function = _cdf
+
         def _sample_n(self, n: Any, seed: Any = None, by: float = 0.0) -> Any:
             return tf.fill([n], by)
 
     with tf.Graph().as_default(), tf.Session() as sess:
         made = Shifted()
         found = sess.run(
-            [made.log_prob(1.0, by=2.0), made.prob(0.0, by=0.0), made.cdf(0.5, by=0.5),
-             made.survival_function(0.5, by=0.5), made.log_cdf(2.0, by=0.5),
-             made.log_survival_function(0.5, by=0.5), made.sample(2, by=7.0)]
+            [
+                made.log_prob(1.0, by=2.0), made.cdf(0.5, by=0.5), made.prob(0.5, by=2.0),
+                made.log_cdf(0.5, by=3.0), made.survival_function(0.5, by=4.0),
+                made.log_survival_function(0.5, by=5.0), made.sample(2, by=7.0),
+            ]
         )  # fmt: skip
-    np.testing.assert_allclose(found[:6], [3, 1, 0.25, 0.75, 0, np.log(0.75)], rtol=1e-6)
+    np.testing.assert_allclose(found[:6], [3, 0.25, 1, 1.5, 2, 2.5], rtol=1e-6)
     assert found[6].tolist() == [7, 7]
 
 
@@ -263,3 +268,136 @@ def test_softplus_has_an_inverse_at_all_sizes() -> None:
     np.testing.assert_allclose(found, x + np.log(-np.expm1(-x)), rtol=1e-12)
     np.testing.assert_allclose(slope, 1.0 / -np.expm1(-x), rtol=1e-9)
     np.testing.assert_allclose(special.log1p(np.exp(found[:4])), x[:4], rtol=1e-9)
+
+
+@TARGETS
+@pytest.mark.parametrize("known", [True, False])
+def test_a_batch_gets_another_shape(known: bool, target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as sess:
+        loc = tf.constant(LOC) if known else tf.placeholder(tf.float64)
+        shape = tf.constant([3, 2]) if known else tf.placeholder(tf.int32, [2])
+        made = SHARED.BatchReshape(SHARED.Normal(loc, SCALE), shape, validate_args=True)
+        feeds = {} if known else {loc: LOC, shape: [3, -1]}
+        y = np.linspace(-1.0, 1.0, 24).reshape(4, 3, 2)
+        found = sess.run(
+            [
+                made.log_prob(y), made.mean(), made.entropy(), made.batch_shape_tensor(),
+                made.sample([4, 1], seed=1),
+            ],
+            feeds,
+        )  # fmt: skip
+        if not known:
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match="do not match|expected|reshape"
+            ):
+                sess.run(made.mean(), {loc: LOC, shape: [4, 2]})
+    scipy = stats.norm(LOC, SCALE)
+    expected = scipy.logpdf(y.reshape(4, 2, 3)).reshape(4, 3, 2)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(found[1], LOC.reshape(3, 2))
+    np.testing.assert_allclose(found[2], scipy.entropy().reshape(3, 2), rtol=1e-12)
+    assert found[3].tolist() == [3, 2]
+    assert found[4].shape == (4, 1, 3, 2)
+    if known:
+        assert (made.batch_shape, made.mean().shape, made.prob(y).shape) == (
+            [3, 2], [3, 2], [4, 3, 2],
+        )  # fmt: skip
+
+
+def test_vectors_in_a_batch_of_another_shape_keep_their_axis() -> None:
+    weights = DRAW.uniform(1.0, 3.0, (2, 3, 4))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        base = SHARED.Dirichlet(weights)
+        made = SHARED.BatchReshape(base, [6])
+        x = DRAW.dirichlet(np.ones(4), (5, 6))
+        found = sess.run([made.log_prob(x), base.log_prob(x.reshape(5, 2, 3, 4))])
+        assert (made.batch_shape, made.event_shape, made.covariance().shape) == (
+            [6], [4], [6, 4, 4],
+        )  # fmt: skip
+    np.testing.assert_allclose(found[0], found[1].reshape(5, 6))
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ([4], r"size \(4\) must match `distribution.batch_shape` size \(6\)"),
+        ([[6]], "must be a vector"),
+        ([-2], "must be >=-1"),
+    ],
+)
+def test_a_batch_cannot_have_a_shape_of_other_sizes(shape: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        SHARED.BatchReshape(SHARED.Normal(LOC, SCALE), shape)
+
+
+def test_values_do_not_broadcast_with_a_reshaped_batch() -> None:
+    made = SHARED.BatchReshape(SHARED.Normal(LOC, SCALE), [3, 2])
+    with pytest.raises(NotImplementedError, match="too few batch and event dims"):
+        made.prob(np.float64([0.0, 1.0]))
+    with pytest.raises(NotImplementedError, match="unexpected batch and event shape"):
+        made.prob(LOC)
+
+
+@TARGETS
+def test_kumaraswamys_distribution_has_its_moments_and_shares(target: str) -> None:
+    a, b = np.array([0.7, 2.0, 5.0]), np.array([1.5, 3.0, 0.8])
+    x = np.array([[0.05], [0.4], [0.9]]) + np.zeros(3)
+    with tf.Graph().as_default(), tf.Session(target) as sess:
+        made = SHARED.Kumaraswamy(a, b)
+        found = sess.run(
+            [
+                made.prob(x), made.cdf(x), made.mean(), made.variance(), made.entropy(),
+                made.mode(), made.sample(4000, seed=2),
+            ]
+        )  # fmt: skip
+    shares = (np.arange(400000)[:, None] + 0.5) / 400000
+    quantiles = (1.0 - (1.0 - shares) ** (1.0 / b)) ** (1.0 / a)
+
+    def density(y: Any) -> Any:
+        return a * b * y ** (a - 1.0) * (1.0 - y**a) ** (b - 1.0)
+
+    np.testing.assert_allclose(found[0], density(x), rtol=1e-9)
+    np.testing.assert_allclose(found[1], 1.0 - (1.0 - x**a) ** b, rtol=1e-9)
+    np.testing.assert_allclose(found[2], quantiles.mean(0), rtol=1e-5)
+    np.testing.assert_allclose(found[3], quantiles.var(0), rtol=1e-4)
+    np.testing.assert_allclose(found[4], -np.log(density(quantiles)).mean(0), atol=2e-5)
+    np.testing.assert_allclose(found[5], [np.nan, 0.2**0.5, np.nan], rtol=1e-9)
+    for i in range(3):
+        share = stats.kstest(found[6][:, i], lambda y, i=i: 1.0 - (1.0 - y ** a[i]) ** b[i])
+        assert share.pvalue > 1e-3
+
+
+@TARGETS
+def test_a_relaxed_bernoulli_number_is_a_logistic_one_through_sigmoid(target: str) -> None:
+    heat, odds = 0.5, np.array([-1.0, 0.0, 2.0])
+    y = np.array([[0.01], [0.3], [0.95]]) + np.zeros(3)
+    with tf.Graph().as_default(), tf.Session(target) as sess:
+        logits = tf.constant(odds)
+        made = SHARED.RelaxedBernoulli(np.float64(heat), logits=logits)
+        sample = made.sample(4000, seed=2)
+        found = sess.run([made.prob(y), made.cdf(y), sample, tf.gradients(sample, logits)[0]])
+        assert made.parameters["temperature"] == heat
+    # Maddison, Mnih and Teh 2016, equation 24, with alpha = exp(logits)
+    alpha = np.exp(odds)
+    top = heat * alpha * (y * (1.0 - y)) ** (-heat - 1.0)
+    expected = top / (alpha * y**-heat + (1.0 - y) ** -heat) ** 2
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9)
+    scipy = stats.logistic(odds / heat, 1.0 / heat)
+    np.testing.assert_allclose(found[1], scipy.cdf(special.logit(y)), rtol=1e-9)
+    for i in range(3):
+        base = stats.logistic(odds[i] / heat, 1.0 / heat)
+        assert stats.kstest(special.logit(found[2][:, i]), base.cdf).pvalue > 1e-3
+    slope = (found[2] * (1.0 - found[2]) / heat).sum(0)
+    np.testing.assert_allclose(found[3], slope, rtol=1e-9)
+
+
+@TARGETS
+def test_a_relaxed_class_is_the_exponential_of_its_logarithms(target: str) -> None:
+    logits = np.array([0.5, -1.0, 2.0])
+    with tf.Graph().as_default(), tf.Session(target) as sess:
+        made = SHARED.RelaxedOneHotCategorical(np.float64(0.5), logits=logits)
+        other = SHARED.ExpRelaxedOneHotCategorical(np.float64(0.5), logits=logits)
+        sample = made.sample(500, seed=3)
+        found = sess.run([sample, made.log_prob(sample), other.log_prob(tf.log(sample))])
+    np.testing.assert_allclose(found[0].sum(-1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found[1], found[2] - np.log(found[0]).sum(-1), rtol=1e-9)

@@ -56,6 +56,10 @@ from graphio.contrib.distributions.statistics import (
     moving_mean_variance,
     percentile,
     reduce_weighted_logsumexp,
+from graphio.contrib.distributions.transformed.kumaraswamy import Kumaraswamy
+from graphio.contrib.distributions.transformed.relaxed import (
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
 )
 from graphio.contrib.distributions.transformed.sinh_arcsinh import (
     SinhArcsinh,
@@ -95,6 +99,7 @@ from graphio.contrib.distributions.univariate.softplus import (
     StudentTWithAbsDfSoftplusScale,
 )
 from graphio.contrib.distributions.wrappers.autoregressive import Autoregressive
+from graphio.contrib.distributions.wrappers.batch_reshape import BatchReshape
 from graphio.contrib.distributions.wrappers.conditional import ConditionalDistribution
 from graphio.contrib.distributions.wrappers.independent import Independent
 from graphio.contrib.distributions.wrappers.quantized import QuantizedDistribution
@@ -125,6 +130,7 @@ __all__ = [
     "FULLY_REPARAMETERIZED",
     "NOT_REPARAMETERIZED",
     "Autoregressive",
+    "BatchReshape",
     "Bernoulli",
     "Beta",
     "BetaWithSoftplusConcentration",
@@ -149,6 +155,7 @@ __all__ = [
     "Independent",
     "InverseGamma",
     "InverseGammaWithSoftplusConcentrationRate",
+    "Kumaraswamy",
     "Laplace",
     "LaplaceWithSoftplusScale",
     "Logistic",
@@ -168,6 +175,8 @@ __all__ = [
     "PoissonLogNormalQuadratureCompound",
     "QuantizedDistribution",
     "RegisterKL",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
     "ReparameterizationType",
     "SeedStream",
     "SinhArcsinh",

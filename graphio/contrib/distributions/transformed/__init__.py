@@ -4,4 +4,6 @@ May import contrib.distributions' bijectors and wrappers, and what they may.
 
     transformed     TransformedDistribution
     sinh_arcsinh    SinhArcsinh and its vectors
+    kumaraswamy     Kumaraswamy
+    relaxed         the concrete distribution
 """

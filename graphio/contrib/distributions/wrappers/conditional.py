@@ -54,26 +54,3 @@ class ConditionalDistribution(Distribution):
     ) -> Tensor:
         """As Distribution.survival_function; _survival_function gets the options."""
         return self._call_survival_function(value, name, **options)
-
-    # a subclass gives some of these
-
-    def _sample_n(self, n: Any, seed: int | None = None, **options: Any) -> Tensor:
-        self._missing("sample_n")
-
-    def _log_prob(self, value: Tensor, **options: Any) -> Tensor:
-        self._missing("log_prob")
-
-    def _prob(self, value: Tensor, **options: Any) -> Tensor:
-        self._missing("prob")
-
-    def _log_cdf(self, value: Tensor, **options: Any) -> Tensor:
-        self._missing("log_cdf")
-
-    def _cdf(self, value: Tensor, **options: Any) -> Tensor:
-        self._missing("cdf")
-
-    def _log_survival_function(self, value: Tensor, **options: Any) -> Tensor:
-        self._missing("log_survival_function")
-
-    def _survival_function(self, value: Tensor, **options: Any) -> Tensor:
-        self._missing("survival_function")
