@@ -65,7 +65,12 @@ def draw(found: Array) -> str:
     """Pictures side by side, as text."""
     pictured = found.reshape(-1, SIDE, SIDE) > 0.5
     lines = (pictured[:, row] for row in range(SIDE))
-    return "\n".join("  ".join("".join(".#"[p] for p in part) for part in line) for line in lines)
+    return "\n".join("  ".join(text(part) for part in line) for line in lines)
+
+
+def text(pixels: Array) -> str:
+    """A line of a picture."""
+    return "".join("#" if pixel else "." for pixel in pixels)
 
 
 def train(options: argparse.Namespace) -> None:

@@ -434,6 +434,14 @@ def _summed(value: Any, ildj: Any, least: int, axes: Any) -> Any:
 class ConditionalBijector(Bijector):
     """A bijector whose methods take further arguments, which go to those of the subclass."""
 
+    # a subclass gives one of these
+
+    def _inverse_log_det_jacobian(self, y: Any, **kwargs: Any) -> Any:
+        return super()._inverse_log_det_jacobian(y)
+
+    def _forward_log_det_jacobian(self, x: Any, **kwargs: Any) -> Any:
+        return super()._forward_log_det_jacobian(x)
+
     def forward(self, x: Any, name: str = "forward", **condition_kwargs: Any) -> Any:
         """As Bijector.forward, given further arguments."""
         return self._call_forward(x, name, **condition_kwargs)

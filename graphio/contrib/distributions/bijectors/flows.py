@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -227,17 +228,15 @@ def masked_dense(
         return mask * initializer(shape, dtype, partition_info)
 
     with scopes.name_scope(name, "masked_dense", values=[inputs]):
-        layer = core.Dense(
-            units,
-            *args,
-            kernel_initializer=masked,
-            kernel_constraint=lambda kernel: mask * kernel,
-            name=name,
-            dtype=inputs.dtype.base_dtype,
-            _scope=name,
-            _reuse=reuse,
-            **kwargs,
-        )
+        own: dict[str, Any] = {
+            "kernel_initializer": masked,
+            "kernel_constraint": lambda kernel: mask * kernel,
+            "name": name,
+            "dtype": inputs.dtype.base_dtype,
+            "_scope": name,
+            "_reuse": reuse,
+        }
+        layer: Any = functools.partial(core.Dense, units, *args)(**own, **kwargs)
         return layer.apply(inputs)
 
 
@@ -329,11 +328,13 @@ def real_nvp_default_template(
         A template, from (batch, n) and the number of outputs to (shift, log_scale).
     """
 
+    dense: Callable[..., Any] = core.dense
+
     def build(x: Any, output_units: int) -> tuple[Any, Any]:
         for units in hidden_layers:
-            x = core.dense(x, units, *args, activation=activation, **kwargs)
+            x = dense(x, units, *args, activation=activation, **kwargs)
         outputs = (1 if shift_only else 2) * output_units
-        x = core.dense(x, outputs, *args, activation=None, **kwargs)
+        x = dense(x, outputs, *args, activation=None, **kwargs)
         if shift_only:
             return x, None
         shift, log_scale = array.split(x, 2, axis=-1)

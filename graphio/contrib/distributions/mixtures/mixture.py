@@ -61,11 +61,13 @@ class Mixture(Distribution):
         for component in components:
             self._known_event = self._known_event.merge_with(component.event_shape)
             self._known_batch = self._known_batch.merge_with(component.batch_shape)
-        if self._known_event.ndims is None:
+        ndims = self._known_event.ndims
+        if ndims is None:
             raise ValueError(
                 "Expected to know rank(event_shape) from components, but none of the components "
                 "provide a static number of ndims"
             )
+        self._event_ndims = ndims
         with scopes.name_scope(name, values=[cat.logits]) as scope:
             classes = constant_value(convert_to_tensor(cat.event_size))
             if classes is None:
@@ -129,7 +131,7 @@ class Mixture(Distribution):
     def _weights(self, function: Callable[..., Any], event: bool = True) -> Any:
         """A softmax of the classes' logits, in front; event: with axes of 1 for events."""
         found = array.stack(array.unstack(function(self._cat.logits), self.num_components, -1), 0)
-        for _ in range(self._known_event.ndims if event else 0):
+        for _ in range(self._event_ndims if event else 0):
             found = array.expand_dims(found, -1)
         return found
 
@@ -172,7 +174,7 @@ class Mixture(Distribution):
             for component in self._components:
                 seed = another_seed(seed, "mixture")
                 drawn.append(component.sample(n, seed=seed))
-            axes = self._known_event.ndims
+            axes = self._event_ndims
             mask = one_hot(chosen, self.num_components, True, False)
             mask = pad_mixture_dimensions(mask, self, self._cat, axes)
             samples = array.stack(drawn, -axes - 1)

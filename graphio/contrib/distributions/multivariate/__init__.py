@@ -4,7 +4,6 @@ May import contrib.distributions' bijectors, transformed and scales, and what th
 
     linear_operator    scale X + loc for independent numbers X: normal, Laplace, exponential
     normal             multivariate normal distributions by their arguments
-    student_t          vectors of Student's t
     wishart            Wishart's distributions of matrices
     diffeomixture      VectorDiffeomixture
 """

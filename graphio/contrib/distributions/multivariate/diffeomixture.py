@@ -63,6 +63,12 @@ def _parameter(value: Any, dtype: Any, name: str, validate_args: bool) -> Any:
     return found
 
 
+def _rank(x: Any) -> int:
+    if x.shape.ndims is None:
+        raise ValueError(f"the rank of '{x.name}' is not known; give it by set_shape")
+    return int(x.shape.ndims)
+
+
 @api_guard.operator
 def quadrature_scheme_softmaxnormal_gauss_hermite(
     normal_loc: Any,
@@ -95,7 +101,7 @@ def quadrature_scheme_softmaxnormal_gauss_hermite(
             scale, -1
         ) * places.astype(numpy_dtype)
         padded = array.concat([array.zeros_like(points[..., :1, :]), points], -2)
-        grid = softmax(-padded, axis=padded.shape.ndims - 2)
+        grid = softmax(-padded, axis=_rank(padded) - 2)
         return grid, convert_to_tensor(weights / np.abs(weights).sum(), name="probs")
 
 
@@ -118,7 +124,7 @@ def quadrature_scheme_softmaxnormal_quantiles(
         edges = np.linspace(0.0, 1.0, quadrature_size + 3).astype(numpy_dtype)[1:-1]
         normal = Normal(array.expand_dims(loc, -1), array.expand_dims(scale, -1))
         quantiles = normal.quantile(convert_to_tensor(edges) + array.zeros_like(normal.mean()))
-        rank = quantiles.shape.ndims
+        rank = _rank(quantiles)
         swapped = [*range(rank - 2), rank - 1, rank - 2]
         vectors = SoftmaxCentered().forward(array.transpose(quantiles, swapped))
         vectors = array.transpose(vectors, swapped)

@@ -127,29 +127,18 @@ class TransformedDistribution(Distribution):
     # ---- samples ----
 
     def _call_sample_n(
-        self,
-        sample_shape: Any,
-        seed: int | None,
-        name: str,
-        bijector_kwargs: Mapping[str, Any] | None = None,
-        distribution_kwargs: Mapping[str, Any] | None = None,
+        self, sample_shape: Any, seed: int | None, name: str, **options: Any
     ) -> Tensor:
         with self._name_scope(name, values=[sample_shape]):
             shape = convert_to_tensor(sample_shape, dtypes.int32, name="sample_shape")
             shape, number = shapes.sample_vector(shape)
-            x = self._sample_n(number, seed, distribution_kwargs=distribution_kwargs)
+            x = self._sample_n(number, seed, **options)
             x = array.reshape(x, array.concat([shape, array.shape(x)[1:]], 0))
             # the bijector gets the reshaped tensor, and log_prob of the sample takes it from there
-            y = self._bijector.forward(x, **(bijector_kwargs or {}))
+            y = self._bijector.forward(x, **_arguments(options)[0])
             return shapes.with_sample_shape(y, shape, self.batch_shape, self.event_shape)
 
-    def _sample_n(
-        self,
-        n: Any,
-        seed: int | None = None,
-        bijector_kwargs: Mapping[str, Any] | None = None,
-        distribution_kwargs: Mapping[str, Any] | None = None,
-    ) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None, **options: Any) -> Any:
         number = array.expand_dims(convert_to_tensor(n, dtypes.int32), 0)
         parts = [
             shapes.pick_vector(self._turns, _NO_AXES, number),
@@ -157,10 +146,8 @@ class TransformedDistribution(Distribution):
             self._new_event,
             shapes.pick_vector(self._turns, number, _NO_AXES),
         ]
-        parts = [convert_to_tensor(part, dtypes.int32) for part in parts]
-        x = self._distribution.sample(
-            array.concat(parts, 0), seed=seed, **(distribution_kwargs or {})
-        )
+        shape = array.concat([convert_to_tensor(part, dtypes.int32) for part in parts], 0)
+        x = self._distribution.sample(shape, seed=seed, **_arguments(options)[1])
         return self._turned(x)
 
     def _turned(self, x: Any, back: bool = False) -> Any:
@@ -180,47 +167,31 @@ class TransformedDistribution(Distribution):
 
     # ---- probabilities ----
 
-    def _log_prob(
-        self,
-        y: Any,
-        bijector_kwargs: Mapping[str, Any] | None = None,
-        distribution_kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        def of_one(x: Any, ildj: Any, options: Mapping[str, Any]) -> Any:
-            found = self._summed(self._distribution.log_prob(x, **options), reduction.reduce_sum)
+    def _log_prob(self, value: Any, **options: Any) -> Any:
+        def of_one(x: Any, ildj: Any, given: Mapping[str, Any]) -> Any:
+            found = self._summed(self._distribution.log_prob(x, **given), reduction.reduce_sum)
             return found + elementwise.cast(ildj, found.dtype)
 
-        found = self._of_all(y, of_one, bijector_kwargs, distribution_kwargs)
+        found = self._of_all(value, of_one, options)
         return found[0] if len(found) == 1 else reduction.reduce_logsumexp(array.stack(found), 0)
 
-    def _prob(
-        self,
-        y: Any,
-        bijector_kwargs: Mapping[str, Any] | None = None,
-        distribution_kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        def of_one(x: Any, ildj: Any, options: Mapping[str, Any]) -> Any:
-            found = self._summed(self._distribution.prob(x, **options), reduction.reduce_prod)
+    def _prob(self, value: Any, **options: Any) -> Any:
+        def of_one(x: Any, ildj: Any, given: Mapping[str, Any]) -> Any:
+            found = self._summed(self._distribution.prob(x, **given), reduction.reduce_prod)
             return found * elementwise.exp(elementwise.cast(ildj, found.dtype))
 
-        return sum(self._of_all(y, of_one, bijector_kwargs, distribution_kwargs))
+        return sum(self._of_all(value, of_one, options))
 
-    def _of_all(
-        self,
-        y: Any,
-        of_one: Callable[..., Any],
-        bijector_kwargs: Mapping[str, Any] | None,
-        distribution_kwargs: Mapping[str, Any] | None,
-    ) -> list[Any]:
+    def _of_all(self, y: Any, of_one: Callable[..., Any], options: Mapping[str, Any]) -> list[Any]:
         """of_one(x, log-determinant, options) for all x of which the bijector makes y."""
-        options = bijector_kwargs or {}
+        of_bijector, of_distribution = _arguments(options)
         axes = self._event_ndims()
-        x = self._bijector.inverse(y, **options)
-        ildj = self._bijector.inverse_log_det_jacobian(y, event_ndims=axes, **options)
+        x = self._bijector.inverse(y, **of_bijector)
+        ildj = self._bijector.inverse_log_det_jacobian(y, event_ndims=axes, **of_bijector)
         pairs = [(x, ildj)] if self._bijector._is_injective else zip(x, ildj, strict=True)
         found = []
         for part, log_det in pairs:
-            one = of_one(self._turned(part, back=True), log_det, distribution_kwargs or {})
+            one = of_one(self._turned(part, back=True), log_det, of_distribution)
             if self._has_new_event is not False and isinstance(axes, int) and axes:
                 lead = y.shape.with_rank_at_least(1)[:-axes]
                 one.set_shape(broadcast_static_shape(lead, self.batch_shape))
@@ -236,8 +207,8 @@ class TransformedDistribution(Distribution):
             first = 0 if self._turns else -known
             return reduce(x, list(range(first, first + known)))
         size = array.size(self._new_event)
-        first = array.where(self._turns, 0, -size)
-        return reduce(x, array.range(first, first + size))
+        begin = array.where(self._turns, 0, -size)
+        return reduce(x, array.range(begin, begin + size))
 
     def _one_x(self, word: str) -> None:
         if self._has_new_event is not False:
@@ -245,39 +216,29 @@ class TransformedDistribution(Distribution):
         if not self._bijector._is_injective:
             raise NotImplementedError(f"{word} is not implemented when bijector is not injective.")
 
-    def _of_x(
-        self,
-        word: str,
-        y: Any,
-        bijector_kwargs: Mapping[str, Any] | None,
-        distribution_kwargs: Mapping[str, Any] | None,
-    ) -> Any:
+    def _of_x(self, word: str, y: Any, options: Mapping[str, Any]) -> Any:
         self._one_x(word)
-        x = self._bijector.inverse(y, **(bijector_kwargs or {}))
-        return getattr(self._distribution, word)(x, **(distribution_kwargs or {}))
+        of_bijector, of_distribution = _arguments(options)
+        x = self._bijector.inverse(y, **of_bijector)
+        return getattr(self._distribution, word)(x, **of_distribution)
 
-    def _log_cdf(self, y: Any, bijector_kwargs: Any = None, distribution_kwargs: Any = None) -> Any:
-        return self._of_x("log_cdf", y, bijector_kwargs, distribution_kwargs)
+    def _log_cdf(self, value: Any, **options: Any) -> Any:
+        return self._of_x("log_cdf", value, options)
 
-    def _cdf(self, y: Any, bijector_kwargs: Any = None, distribution_kwargs: Any = None) -> Any:
-        return self._of_x("cdf", y, bijector_kwargs, distribution_kwargs)
+    def _cdf(self, value: Any, **options: Any) -> Any:
+        return self._of_x("cdf", value, options)
 
-    def _log_survival_function(
-        self, y: Any, bijector_kwargs: Any = None, distribution_kwargs: Any = None
-    ) -> Any:
-        return self._of_x("log_survival_function", y, bijector_kwargs, distribution_kwargs)
+    def _log_survival_function(self, value: Any, **options: Any) -> Any:
+        return self._of_x("log_survival_function", value, options)
 
-    def _survival_function(
-        self, y: Any, bijector_kwargs: Any = None, distribution_kwargs: Any = None
-    ) -> Any:
-        return self._of_x("survival_function", y, bijector_kwargs, distribution_kwargs)
+    def _survival_function(self, value: Any, **options: Any) -> Any:
+        return self._of_x("survival_function", value, options)
 
-    def _quantile(
-        self, value: Any, bijector_kwargs: Any = None, distribution_kwargs: Any = None
-    ) -> Any:
+    def _quantile(self, value: Any, **options: Any) -> Any:
         self._one_x("quantile")
-        x = self._distribution.quantile(value, **(distribution_kwargs or {}))
-        return self._bijector.forward(x, **(bijector_kwargs or {}))
+        of_bijector, of_distribution = _arguments(options)
+        x = self._distribution.quantile(value, **of_distribution)
+        return self._bijector.forward(x, **of_bijector)
 
     # ---- statistics ----
 
@@ -302,9 +263,18 @@ class TransformedDistribution(Distribution):
         return entropy
 
 
-class ConditionalTransformedDistribution(ConditionalDistribution, TransformedDistribution):
+class ConditionalTransformedDistribution(TransformedDistribution, ConditionalDistribution):
     """A TransformedDistribution whose methods take `bijector_kwargs` and `distribution_kwargs`,
     further arguments of the methods of the bijector and of the distribution."""
+
+
+def _arguments(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The further arguments of a bijector's methods, and of a distribution's."""
+    names = ("bijector_kwargs", "distribution_kwargs")
+    for name in options:
+        if name not in names:
+            raise TypeError(f"an argument {name!r} is not known; there are {', '.join(names)}")
+    return [dict(options.get(name) or {}) for name in names]
 
 
 # ---- conditions and shapes that may be known or not ----
