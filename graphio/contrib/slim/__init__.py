@@ -133,6 +133,9 @@ from graphio.contrib.slim.data import (
     data_decoder,
     data_provider,
     dataset,
+    dataset_data_provider,
+    parallel_reader,
+    prefetch_queue,
     tfexample_decoder,
 )
 from graphio.framework import api_boundary, refusals
@@ -190,6 +193,7 @@ __all__ = [
     "data_decoder",
     "data_provider",
     "dataset",
+    "dataset_data_provider",
     "dense_to_sparse",
     "dropout",
     "elu",
@@ -234,8 +238,10 @@ __all__ = [
     "model_variable",
     "one_hot_encoding",
     "optimize_loss",
+    "parallel_reader",
     "poincare_normalize",
     "pool",
+    "prefetch_queue",
     "queues",
     "relu",
     "relu6",
@@ -267,5 +273,7 @@ __all__ = [
     "xavier_initializer_conv2d",
 ]
 
-_GUARDED_MODULES = (evaluation, learning, model_analyzer, queues, summaries)
+_GUARDED_MODULES = (
+    evaluation, learning, model_analyzer, parallel_reader, prefetch_queue, queues, summaries,
+)  # fmt: skip
 api_boundary.guard_namespace(sys.modules[__name__])
