@@ -9,7 +9,7 @@ May import onnx and below.
     crf                      conditional random fields over tags
     cudnn_rnn                nets with the weights of cuDNN's
     training                 hyperparameters, training steps, evaluation
-    losses, metrics, opt, image, data, lookup, summary, util and others
+    losses, metrics, opt, image, resampler, data, lookup, summary, util and others
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _EXPERIMENTS = (
     "integrate", "kernel_methods", "labeled_tensor", "libsvm", "linear_optimizer", "memory_stats",
     "meta_graph_transform", "model_pruning", "nearest_neighbor", "nn", "optimizer_v2",
     "periodic_resample", "predictor", "proto", "quantization", "receptive_field", "recurrent",
-    "reduce_slice_ops", "resampler", "saved_model", "session_bundle", "signal", "solvers",
+    "reduce_slice_ops", "saved_model", "session_bundle", "signal", "solvers",
     "sparsemax", "specs", "stat_summarizer", "tensor_forest", "testing", "text", "timeseries",
 )  # fmt: skip
 
@@ -33,7 +33,7 @@ PATTERNS: dict[str, str] = {
     "contrib.data.*": _LATER,
     "contrib.distributions.*": _LATER,
     "contrib.framework.*": _LATER,
-    "contrib.image.*": _LATER,
+    "contrib.image.single_image_random_dot_stereograms": _LATER,
     "contrib.layers.*": _LATER,
     "contrib.learn": _LATER,
     "contrib.learn.*": _LATER,

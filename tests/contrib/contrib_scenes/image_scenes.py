@@ -32,6 +32,12 @@ def whole(tf: Any, contrib: Any) -> Any:
     return image.rotate(pixels, 0.7), image.translate(pixels, [1.0, -2.0])
 
 
+def hues(tf: Any, contrib: Any) -> Any:
+    """Images of integers in other colours."""
+    pixels = tf.constant(np.arange(60, dtype=np.uint8).reshape(5, 4, 3))
+    return contrib("image").adjust_hsv_in_yiq(pixels, -0.4, 0.9)
+
+
 def composed(tf: Any, contrib: Any) -> Any:
     """Transformations themselves."""
     image = contrib("image")
@@ -78,6 +84,8 @@ SCENES: dict[str, Scene] = {
     "integers": whole,
     "transformations": composed,
     "dense_image_warp": changed("dense_image_warp", numbers("flow", (2, 5, 6, 2)) * 3),
+    "adjust_hsv_in_yiq": changed("adjust_hsv_in_yiq", 0.7, 1.5, 0.8),
+    "adjust_hsv_in_yiq of integers": hues,
     "spline of order 1": spline(1),
     "spline of order 2": spline(2, regularization_weight=0.1),
     "spline of order 3": spline(3),

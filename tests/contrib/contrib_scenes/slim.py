@@ -26,7 +26,7 @@ PACKAGES = {
         f"tensorflow_addons.image.{name}"  # whose functions were contrib's
         for name in (
             *("transform_ops", "translate_ops", "dense_image_warp"),
-            *("interpolate_spline", "sparse_image_warp"),
+            *("interpolate_spline", "sparse_image_warp", "distort_image_ops"),
         )
     ),
 }
