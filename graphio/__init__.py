@@ -358,10 +358,10 @@ _NAMESPACES = {
     "graph_util": True, "image": True, "initializers": True, "io": False, "keras": False,
     "layers": True, "linalg": True, "logging": False, "lookup": True, "losses": True, "manip":
     True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True, "profiler":
-    True, "python_io": True, "quantization": True, "queue": True, "random": True,
-    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "signal":
-    True, "sparse": True, "spectral": True, "strings": True, "summary": True, "test": True,
-    "timeline": False, "train": True, "version": False,
+    True, "python_io": True, "quantization": True, "queue": True, "random": True, "raw_ops":
+    True, "resource_loader": False, "runtime": False, "saved_model": True, "schema": False,
+    "signal": True, "sparse": True, "spectral": True, "strings": True, "summary": True, "test":
+    True, "timeline": False, "train": True, "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

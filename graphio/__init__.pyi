@@ -37,6 +37,7 @@ from graphio import python_io as python_io
 from graphio import quantization as quantization
 from graphio import queue as queue
 from graphio import random as random
+from graphio import raw_ops as raw_ops
 from graphio import resource_loader as resource_loader
 from graphio import runtime as runtime
 from graphio import saved_model as saved_model

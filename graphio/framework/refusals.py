@@ -71,7 +71,6 @@ _LEFT_OUT = {
     "zeta": _SPECIAL,
     "load_library": "operators are not loaded from libraries: use tf.py_func",
     "load_op_library": "TensorFlow's libraries are not loaded: use tf.register_operator(library=)",
-    "raw_ops": "use the functions of tf, tf.nn, tf.math, ...",
     "user_ops": "use tf.py_func",
     "wrap_function": "call the function: it adds to the default graph",
     "decode_compressed": "TFRecordDataset and TextLineDataset take compression_type",

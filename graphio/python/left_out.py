@@ -27,6 +27,44 @@ _EXPERIMENTS = (
     "sparsemax", "specs", "stat_summarizer", "tensor_forest", "testing", "text", "timeseries",
 )  # fmt: skip
 
+#: of tf.raw_ops: pattern -> reason
+_RAW = {
+    **dict.fromkeys(
+        ("*TPU*", "Infeed*", "Outfeed*", "Prelinearize*", "AllToAll", "Collective*",
+         "CrossReplica*", "Nccl*", "WorkerHeartbeat"),
+        "no engine runs on TPUs or several devices",
+    ),
+    "*BoostedTrees*": "train trees elsewhere and import them from ONNX",
+    **dict.fromkeys(("*Dataset*", "*Iterator*", "Optional*", "*StatsAggregator*", "ThreadPool*",
+                     "*MemoryCache", "*RandomSeedGenerator"),
+                    "data sets and iterators are objects: use tf.data"),
+    **dict.fromkeys(("Quantize*", "*Quantized*", "Requantiz*", "Dequantize"), _QUANTIZED),
+    **dict.fromkeys(("*Queue*", "*Reader*", "Barrier*", "*Stage*", "*Unstage*", "*MapPeek*",
+                     "*MapSize*", "*MapClear*", "*MapIncompleteSize*", "*Accumulator*",
+                     "RecordInput"),
+                    "queues, readers and accumulators are objects, not handles"),
+    **dict.fromkeys(("*Table*", "Mutable*"), "tables are objects: use tf.lookup"),
+    **dict.fromkeys(("TensorArray*", "Stack*", "TensorList*", "EmptyTensorList"),
+                    "lists of tensors are objects: use tf.TensorArray"),
+    **dict.fromkeys(("*Summary*", "ImportEvent"), "use tf.summary"),
+    **dict.fromkeys(("Cudnn*", "*LSTM*", "GRUBlock*"),
+                    "use tf.contrib.rnn and tf.contrib.cudnn_rnn"),
+    **dict.fromkeys(("*Ragged*", "StringNGrams", "Unicode*"), "ragged tensors are not part of this "
+                    "version"),
+    **dict.fromkeys(("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "Ref*", "If",
+                     "While", "Case", "For", "Stateless*", "*PartitionedCall", "MapDefun",
+                     "RemoteCall", "SymbolicGradient", "BatchFunction"),
+                    "use tf.cond, tf.case, tf.while_loop and tf.map_fn"),
+    **dict.fromkeys(("Variable*", "VarHandleOp", "TemporaryVariable", "Destroy*", "Mutex*",
+                     "ConsumeMutexLock"), "variables are objects: use tf.Variable"),
+    **dict.fromkeys(("Save*", "Restore*", "MergeV2Checkpoints", "LoadAndRemapMatrix",
+                     "GenerateVocabRemapping"), "use tf.train.Saver"),
+    **dict.fromkeys(("Decode*", "Encode*", "Extract*", "Draw*", "Sample*"),
+                    "use the function of tf.image or tf.io"),
+    "Sdca*": "use tf.train.FtrlOptimizer",
+    "*": "no operation is built from this type: use the function of tf that computes the same",
+}  # fmt: skip
+
 #: pattern -> reason; the first that matches a name, or a namespace that it is in
 PATTERNS: dict[str, str] = {
     "keras.*": "of tf.keras there are the data sets alone",
@@ -145,4 +183,5 @@ PATTERNS: dict[str, str] = {
     "contrib.tpu": "no engine runs on TPUs",
     "contrib.tfprof": "use tf.profiler",
     **{f"contrib.{name}": _RESEARCH for name in _EXPERIMENTS},
+    **{f"raw_ops.{pattern}": why for pattern, why in _RAW.items()},
 }

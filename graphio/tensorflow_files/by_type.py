@@ -19,7 +19,7 @@ from graphio.support import errors
 if TYPE_CHECKING:
     from graphio.framework.graph import Graph
 
-__all__ = ["DOMAIN", "create"]
+__all__ = ["DOMAIN", "built", "create", "fill_shape", "message", "operation_of"]
 
 #: domain of the types that graphio does not build, under which a program may register them
 DOMAIN = "tensorflow"
@@ -51,14 +51,14 @@ def create(
             "functions; use tf.Variable, tf.cond or tf.while_loop"
         )
     with graph.as_default():
-        build = _builder(op_type)
-        if build is not None:
-            return _built(graph, build, op_type, inputs, name or op_type, attrs or {})
+        if _builder(op_type) is not None:
+            given = {key: message(value) for key, value in (attrs or {}).items()}
+            return operation_of(built(graph, op_type, inputs, name or op_type, given))
         plain = {key: _plain(value) for key, value in (attrs or {}).items()}
         registered = custom.find(DOMAIN, op_type, _NEWEST)
         if registered is not None:
             made = CustomOperator(registered)(*inputs, name=name or op_type, **plain)
-            return _operation_of(made)
+            return operation_of(made)
         kinds = [as_dtype(kind).base_dtype for kind in dtypes or ()]
         return graph.add_operation(
             op_type,
@@ -84,36 +84,39 @@ def _builder(op_type: str) -> Callable[[Any], Any] | None:
     return operators.ROWS.get(op_type)
 
 
-def _built(
-    graph: Graph,
-    build: Callable[[Any], Any],
-    op_type: str,
-    inputs: Sequence[Tensor],
-    name: str,
-    attrs: Mapping[str, Any],
-) -> Operation:
-    """The operation of a type, as nodes of TensorFlow's graphs are read."""
+def built(
+    graph: Graph, op_type: str, inputs: Sequence[Any], name: str, given: dict[str, Any]
+) -> Any:
+    """What the builder of a type gives, as nodes of TensorFlow's graphs are read.
+
+    Args:
+        graph: the default graph.
+        op_type: a type that graphio builds.
+        inputs: tensors and variables.
+        name: of the operation.
+        given: attributes as messages.
+    """
     from graphio.tensorflow_files.bodies import Node
     from graphio.tensorflow_files.calls import Call, Handle
 
-    given = {key: _message(value) for key, value in attrs.items()}
     for key in _OF_FIRST_INPUT if inputs else ():
         kind = tensorflow_pb2.AttrValue()
-        kind.type = inputs[0].dtype.as_datatype_enum  # type: ignore[assignment]
+        kind.type = inputs[0].dtype.base_dtype.as_datatype_enum
         given.setdefault(key, kind)
     variables = VARIABLES.of(graph)
     values = [
         Handle(t.op.name, variables[t.op.name], True) if t.op.name in variables else t
         for t in inputs
     ]
+    build = _builder(op_type)
+    assert build is not None
     try:
-        made = build(Call(Node(name, op_type, (), (), given), values, name))
+        return build(Call(Node(name, op_type, (), (), given), values, name))
     except ValueError as error:
-        raise ValueError(f"create_op of {op_type} '{name}': {error}") from None
-    return _operation_of(made)
+        raise ValueError(f"{op_type} '{name}': {error}") from None
 
 
-def _operation_of(made: Any) -> Operation:
+def operation_of(made: Any) -> Operation:
     """The operation of what a builder gives: it, its output, or its outputs."""
     first = made[0] if isinstance(made, (list, tuple)) else made
     operation = first if isinstance(first, Operation) else first.op
@@ -121,7 +124,7 @@ def _operation_of(made: Any) -> Operation:
     return operation
 
 
-def _message(value: Any) -> Any:
+def message(value: Any) -> Any:
     """An attribute as TensorFlow's message."""
     if not hasattr(value, "SerializeToString"):
         raise TypeError(f"an attribute is {value!r}, expected a tf.AttrValue")
@@ -134,7 +137,7 @@ def _message(value: Any) -> Any:
         content = tensor_of(make_ndarray(value.tensor)).SerializeToString()
         made.tensor.ParseFromString(content)
     elif kind == "shape":
-        _fill_shape(made.shape, value.shape.shape())
+        fill_shape(made.shape, value.shape.shape())
     elif kind == "list":
         for field in ("i", "f", "s"):
             getattr(made.list, field).extend(getattr(value.list, field))
@@ -143,7 +146,7 @@ def _message(value: Any) -> Any:
     return made
 
 
-def _fill_shape(message: Any, shape: TensorShape) -> None:
+def fill_shape(message: Any, shape: TensorShape) -> None:
     """Writes a shape into TensorFlow's message."""
     message.unknown_rank = shape.ndims is None
     for size in shape.sizes or ():
@@ -152,16 +155,16 @@ def _fill_shape(message: Any, shape: TensorShape) -> None:
 
 def _plain(value: Any) -> Any:
     """An attribute's value as operations of ours have it."""
-    message = _message(value)
-    kind = message.WhichOneof("value")
+    held = message(value)
+    kind = held.WhichOneof("value")
     if kind == "type":
-        return as_dtype(message.type)
+        return as_dtype(held.type)
     if kind == "list":
-        lists = [list(values) for _, values in message.list.ListFields()]
+        lists = [list(values) for _, values in held.list.ListFields()]
         return lists[0] if lists else []
     if kind not in ("i", "b", "f", "s"):
         raise ValueError(
             f"an attribute is a {kind}, expected a number, bool, text, dtype or a list of numbers "
             f"or strings of an operator that graphio does not have"
         )
-    return getattr(message, kind)
+    return getattr(held, kind)

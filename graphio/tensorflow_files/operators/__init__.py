@@ -7,7 +7,19 @@ from typing import Any
 
 import graphio as tf
 from graphio.tensorflow_files.calls import Call, Row
-from graphio.tensorflow_files.operators import arrays, elementwise, networks, sources, state
+from graphio.tensorflow_files.operators import (
+    arrays,
+    elementwise,
+    linear,
+    networks,
+    slopes,
+    sources,
+    sparse_rows,
+    state,
+    text,
+    training,
+    various,
+)
 
 __all__ = ["ROWS"]
 
@@ -19,10 +31,17 @@ def _same(path: str, c: Call) -> Any:
 
 #: type of operation -> what builds it
 ROWS: dict[str, Row] = {
-    **{op: partial(_same, path) for op, path in {**elementwise.SAME, **arrays.SAME}.items()},
-    **elementwise.ROWS,
-    **arrays.ROWS,
-    **networks.ROWS,
-    **sources.ROWS,
-    **state.ROWS,
+    **{
+        op: partial(_same, path)
+        for family in (elementwise, arrays, linear, text, various)
+        for op, path in family.SAME.items()
+    },
+    **{
+        op: row
+        for family in (
+            *(elementwise, arrays, linear, networks, slopes, sources, sparse_rows, state, text),
+            *(training, various),
+        )
+        for op, row in family.ROWS.items()
+    },
 }

@@ -12,7 +12,7 @@ __all__ = ["ROWS", "SAME"]
 
 SAME = {
     "BatchToSpaceND": "batch_to_space_nd", "BroadcastTo": "broadcast_to",
-    "BroadcastArgs": "broadcast_dynamic_shape", "Cholesky": "cholesky",
+    "Cholesky": "cholesky",
     "EnsureShape": "identity", "Fill": "fill", "GatherNd": "gather_nd",
     "InvertPermutation": "invert_permutation", "LinSpace": "linspace",
     "MatrixDeterminant": "matrix_determinant", "MatrixDiag": "linalg.diag",
@@ -93,6 +93,7 @@ def _shape_n(c: Call) -> Any:
 
 
 ROWS: dict[str, Row] = {
+    "BroadcastArgs": lambda c: tf.identity(tf.broadcast_dynamic_shape(c[0], c[1]), name=c.name),
     "Bitcast": lambda c: tf.bitcast(c[0], c.dtype("type"), name=c.name),
     "CheckNumerics": lambda c: tf.check_numerics(c[0], c.text("message"), name=c.name),
     "Concat": lambda c: tf.concat(c.tensors[1:], int(c.constant(0)), name=c.name),
