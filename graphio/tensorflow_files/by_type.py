@@ -87,7 +87,7 @@ def _builder(op_type: str) -> Callable[[Any], Any] | None:
 def built(
     graph: Graph, op_type: str, inputs: Sequence[Any], name: str, given: dict[str, Any]
 ) -> Any:
-    """What the builder of a type gives, as nodes of TensorFlow's graphs are read.
+    """The result of the builder of a type, as nodes of TensorFlow's graphs are read.
 
     Args:
         graph: the default graph.

@@ -88,7 +88,7 @@ class _Raw:
         self.attributes: dict[str, Any] = {}
 
     def built(self, name: str) -> Any:
-        """What the function returns."""
+        """The result of the function."""
         scoped = scopes.get_default_graph()
         values = [
             value for key, kind in self.definition["inputs"] for value in self._input(key, kind)

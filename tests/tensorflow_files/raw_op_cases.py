@@ -321,9 +321,9 @@ def _slopes() -> Iterator[Case]:
     volume = VIDEO.reshape(1, 2, 2, 2, 2, 2, 2, 2).max(axis=(2, 4, 6))
     yield Case("MaxPool3DGrad", (VIDEO, volume, _numbers(1, 2, 2, 2, 2)), POOL3)
     yield Case("AvgPool3DGrad", ([1, 4, 4, 4, 2], _numbers(1, 2, 2, 2, 2)), POOL3)
-    places = np.arange(8).reshape(1, 2, 2, 2) * 3
+    positions = np.arange(8).reshape(1, 2, 2, 2) * 3
     yield Case("MaxPoolGradWithArgmax",
-               (_numbers(1, 4, 4, 2), _numbers(1, 2, 2, 2), places),
+               (_numbers(1, 4, 4, 2), _numbers(1, 2, 2, 2), positions),
                {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"})  # fmt: skip
     around = np.pad(X[:1, None] ** 2, [(0, 0)] * 3 + [(1, 1)])
     squares = around[..., :-2] + around[..., 1:-1] + around[..., 2:]
@@ -612,7 +612,7 @@ class Built:
             self.run = [self.run[i] for i in case.keep]
 
     def values(self, session: Any) -> list[Any]:
-        """What the operation gives, and then the variables."""
+        """The results of the operation, and then the variables."""
         found = [v for v in session.run(self.run) if v is not None]
         return [plain(v) for v in (*found, *session.run(self.then))]
 

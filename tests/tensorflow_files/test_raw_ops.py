@@ -59,7 +59,7 @@ def test_every_case_is_recorded() -> None:
     assert list(STORED) == list(CASES)
 
 
-#: what the numbers are drawn from: the mean and the standard deviation
+#: arguments, and of the distribution the mean and the standard deviation
 DRAWS: dict[str, tuple[dict[str, Any], float, float]] = {
     "RandomStandardNormal": ({"shape": [4000], "dtype": "float32"}, 0.0, 1.0),
     "RandomUniform": ({"shape": [4000], "dtype": "float32"}, 0.5, 12**-0.5),

@@ -1,4 +1,4 @@
-"""Gradients of operators as operators of their own."""
+"""Gradients of operators as separate operators."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _relu6(dy: Any, x: Any) -> Any:
 
 
 def _selu(dy: Any, y: Any) -> Any:
-    scale, product = 1.0507009873554805, 1.7580993408473768
-    return tf.where(y > 0, scale * dy, dy * (y + product))
+    scale, limit = 1.0507009873554805, 1.7580993408473768
+    return tf.where(y > 0, scale * dy, dy * (y + limit))
 
 
 def _leaky_relu(c: Call) -> Any:
@@ -68,13 +68,13 @@ def _pool_v2(c: Call) -> Any:
 def _pool_with_argmax(c: Call) -> Any:
     """The gradient is added at the positions that the third input has."""
     batch = c.flag("include_batch_in_index")
-    x, above, places = c.tensors
-    count = tf.size(x, out_type=places.dtype)
+    x, above, positions = c.tensors
+    count = tf.size(x, out_type=positions.dtype)
     if not batch:
-        rows = tf.cast(tf.shape(x)[0], places.dtype)
+        rows = tf.cast(tf.shape(x)[0], positions.dtype)
         first = tf.range(rows) * (count // rows)
-        places = places + tf.reshape(first, [-1, 1, 1, 1])
-    flat = tf.scatter_nd(tf.reshape(places, [-1, 1]), tf.reshape(above, [-1]), [count])
+        positions = positions + tf.reshape(first, [-1, 1, 1, 1])
+    flat = tf.scatter_nd(tf.reshape(positions, [-1, 1]), tf.reshape(above, [-1]), [count])
     return tf.reshape(flat, tf.shape(x), name=c.name)
 
 

@@ -38,8 +38,8 @@ def _dense_result(function: str, c: Call) -> Any:
 def _fill_empty_rows(c: Call) -> Any:
     """Its last output says where each given element went."""
     made, empty = tf.sparse_fill_empty_rows(_given(c), c[3])
-    places = tf.range(tf.size(c[1], out_type=tf.int64))
-    marked = tf.SparseTensor(c[0], places + 1, c[2])
+    positions = tf.range(tf.size(c[1], out_type=tf.int64))
+    marked = tf.SparseTensor(c[0], positions + 1, c[2])
     filled, _ = tf.sparse_fill_empty_rows(marked, tf.constant(0, tf.int64))
     where = tf.squeeze(tf.where(filled.values > 0), 1)
     order = tf.gather(filled.values, where) - 1
