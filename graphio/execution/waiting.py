@@ -21,7 +21,14 @@ from graphio.framework.variable_reads import SNAPSHOT, is_plain
 from graphio.model.export import SignatureSpec, reach
 from graphio.model.node_writer import Liveness
 from graphio.model.run_reads import fed_reads
-from graphio.ops.base.waiting import WAITING, Attempt, Function, Steps, resources_of
+from graphio.ops.base.waiting import (
+    Attempt,
+    Function,
+    Steps,
+    WaitingFunction,
+    resources_of,
+    waiting_function,
+)
 from graphio.support import errors
 
 __all__ = ["WaitingSignature", "waits"]
@@ -33,14 +40,16 @@ _LAST = 1 << 30  # the number of the last part
 
 def waits(graph: Graph, operations: Iterable[Operation]) -> bool:
     """Whether one of a run's operations waits, itself or in a branch."""
-    known = WAITING.find(graph)
-    return known is not None and any(_waits(known, operation) for operation in operations)
+    functions = graph.root.host_functions.values()
+    return any(isinstance(function, WaitingFunction) for function in functions) and any(
+        map(_waits, operations)
+    )
 
 
-def _waits(known: Mapping[Operation, Any], operation: Operation) -> bool:
+def _waits(operation: Operation) -> bool:
     if operation.op != "If":
-        return operation in known
-    return any(_waits(known, inner) for body in operation.bodies() for inner in body.operations)
+        return waiting_function(operation) is not None
+    return any(_waits(inner) for body in operation.bodies() for inner in body.operations)
 
 
 def _is_repeatable(operation: Operation) -> bool:
@@ -208,13 +217,12 @@ class _Order:
 
     def __init__(self, graph: Graph, spec: SignatureSpec) -> None:
         self._spec = spec
-        self._known = WAITING.of(graph)
         self._fed = {tensor for _, tensor in spec.inputs}
         renamed = fed_reads(graph, self._fed)
         self._live = Liveness(renamed)
         found = self._reached(renamed)
         self._operations = sorted(found, key=lambda op: op.order)
-        self._is_call = {op for op in found if _waits(self._known, op)}
+        self._is_call = {op for op in found if _waits(op)}
         self._sources = {op: self._before(op, found) for op in self._operations}
         self._depth = dict.fromkeys(self._operations, 0)
         self._settle(self._operations, self._deepen)
@@ -228,7 +236,7 @@ class _Order:
         branches: set[Operation] = set()
         while True:
             found, _ = reach([*roots, *branches], self._fed, renamed)
-            more = {op for op in found if op.op == "If" and _waits(self._known, op)} - branches
+            more = {op for op in found if op.op == "If" and _waits(op)} - branches
             if not more:
                 return found
             branches |= more
@@ -322,7 +330,9 @@ class WaitingSignature:
     def function(self, operation: Operation) -> Function:
         """The function of an operation that waits, for the session."""
         if operation not in self._functions:
-            self._functions[operation] = WAITING.of(self.graph)[operation](self._session)
+            bind = waiting_function(operation)
+            assert bind is not None
+            self._functions[operation] = bind(self._session)
         return self._functions[operation]
 
     def branch(self, body: Graph) -> tuple[_Program, list[Tensor]]:

@@ -65,6 +65,7 @@ class Contents:
         self.capacity = capacity if capacity >= 0 else 1 << 62
         self.dtypes, self.shapes = list(dtypes), None if shapes is None else list(shapes)
         self.closed = False
+        self._changes = 0  # how often an element came or went, or an attempt ended
         self._lock = threading.RLock()
         self._enqueues: deque[_Pending] = deque()
         self._dequeues: deque[_Pending] = deque()
@@ -149,6 +150,7 @@ class Contents:
             return self._end(attempt, error=errors.CancelledError(message=text))
         while attempt.rows and len(self._rows) < self.capacity:
             self.push(attempt.rows.pop())
+            self._changes += 1
         return not attempt.rows and self._end(attempt, [])
 
     def dequeue(self) -> Attempt:
@@ -191,6 +193,7 @@ class Contents:
             left = len(self._rows)
         while left > 0 and self.available() > 0:
             attempt.rows.append(self.pop())
+            self._changes += 1
             left -= 1
         return left == 0 and self._end(attempt, self.stacked(attempt.rows))
 
@@ -243,20 +246,18 @@ class Contents:
 
     def _flush(self) -> None:
         """Serves the attempts until none can go on."""
-        changed = True
-        while changed:
-            before = len(self._rows), len(self._enqueues), len(self._dequeues), self.closed
+        before = -1
+        while before != self._changes:
+            before = self._changes
             for waiting in (self._enqueues, self._dequeues):
                 while waiting and waiting[0].step():
                     waiting.popleft()
-            changed = before != (
-                len(self._rows), len(self._enqueues), len(self._dequeues), self.closed,
-            )  # fmt: skip
 
     def _end(
         self, attempt: _Pending, results: Any = None, error: errors.OpError | None = None
     ) -> bool:
         attempt.ended = True
+        self._changes += 1
         self._ended.append((attempt, results, error))
         return True
 

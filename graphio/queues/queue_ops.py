@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import api_boundary, dtypes, scopes
+from graphio.framework import api_boundary, dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_value
@@ -119,16 +119,24 @@ def _shapes(facts: _Facts) -> str:
 # ---- the functions of the operations ----
 
 
-def _open(facts: _Facts, session: Any) -> Any:
-    """A function that makes the queue at its first call, and gives its name."""
-    resources = resources_of(session)
+class _Opener:
+    """From a session to a function that makes the queue at its first call, and gives its name.
 
-    def call(inputs: list[Any]) -> list[Any]:
-        found = resources.get(("queue", facts.key), lambda: facts.make(resources.number()))
-        found.facts.check_same(facts)
-        return [np.array(facts.key.encode(), object)]
+    Attributes:
+        facts: of the queue, known once its operation has its name.
+    """
 
-    return call
+    facts: _Facts
+
+    def __call__(self, session: Any) -> Any:
+        resources, facts = resources_of(session), self.facts
+
+        def call(inputs: list[Any]) -> list[Any]:
+            found = resources.get(("queue", facts.key), lambda: facts.make(resources.number()))
+            found.facts.check_same(facts)
+            return [np.array(facts.key.encode(), object)]
+
+        return call
 
 
 def contents_of(session: Any, key: Any) -> Contents:
@@ -478,19 +486,19 @@ class _Made(QueueBase):
                 "Queue shapes must have the same length as dtypes, "
                 f"received len(shapes)={len(shapes)}, len(dtypes)={len(kinds)}"
             )
-        at = scopes.get_default_graph().unique_name(name or self._KIND, mark_as_used=False)
-        facts = _Facts(
-            self._KIND, at, _text(shared_name), int(capacity), tuple(kinds),
-            None if shapes is None else tuple(shapes), least, seeds,
-        )  # fmt: skip
+        opener, chosen = _Opener(), name or self._KIND
         made = waiting_call(
-            functools.partial(_open, facts),
+            opener,
             [],
             [(dtypes.string, TensorShape([]))],
-            function=at,
-            name=name or self._KIND,
+            function=chosen.rstrip("/"),
+            name=chosen,
             tf_type=f"{self._KIND}V2",
         )
+        facts = opener.facts = _Facts(
+            self._KIND, made.name, _text(shared_name), int(capacity), tuple(kinds),
+            None if shapes is None else tuple(shapes), least, seeds,
+        )  # fmt: skip
         TENSORFLOW_ATTRIBUTES.of(made.graph)[made] = {
             "component_types": kinds, "shapes": shapes or [], "capacity": facts.capacity,
             "container": b"", "shared_name": facts.shared_name.encode(), **(attributes or {}),

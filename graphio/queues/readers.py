@@ -13,7 +13,7 @@ import numpy as np
 
 from graphio.data.records import checked_compression
 from graphio.data.writing import TFRecordOptions
-from graphio.framework import api_boundary, dtypes, scopes
+from graphio.framework import api_boundary, dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.operation import TENSORFLOW_ATTRIBUTES
@@ -35,15 +35,25 @@ __all__ = [
 ]
 
 
-def _open(kind: str, node: str, settings: Mapping[str, Any], session: Any) -> Any:
-    """A function that makes the reader at its first call, and gives its name."""
-    resources = resources_of(session)
+class _Opener:
+    """From a session to a function that makes the reader at its first call, and gives its name.
 
-    def call(inputs: list[Any]) -> list[Any]:
-        resources.get(("reader", node), lambda: ReaderState(kind, node, dict(settings)))
-        return [np.array(node.encode(), object)]
+    Attributes:
+        kind, settings: see ReaderState.
+        node: name of the operation.
+    """
 
-    return call
+    def __init__(self, kind: str, settings: Mapping[str, Any]) -> None:
+        self.kind, self.settings, self.node = kind, dict(settings), ""
+
+    def __call__(self, session: Any) -> Any:
+        resources, node = resources_of(session), self.node
+
+        def call(inputs: list[Any]) -> list[Any]:
+            resources.get(("reader", node), lambda: ReaderState(self.kind, node, self.settings))
+            return [np.array(node.encode(), object)]
+
+        return call
 
 
 def _reader(session: Any, key: Any) -> ReaderState:
@@ -216,15 +226,16 @@ class _Made(ReaderBase):
     def __init__(self, name: str | None, **settings: Any) -> None:
         title = type(self).__name__
         kind = KINDS[title]
-        node = scopes.get_default_graph().unique_name(name or kind.tf_type, mark_as_used=False)
+        opener, chosen = _Opener(title, settings), name or kind.tf_type
         made = waiting_call(
-            functools.partial(_open, title, node, settings),
+            opener,
             [],
             [(dtypes.string, TensorShape([]))],
-            function=node,
-            name=name or kind.tf_type,
+            function=chosen.rstrip("/"),
+            name=chosen,
             tf_type=kind.tf_type,
         )
+        opener.node = made.name
         TENSORFLOW_ATTRIBUTES.of(made.graph)[made] = {
             "container": b"", "shared_name": b"", **settings,
         }  # fmt: skip

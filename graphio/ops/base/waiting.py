@@ -19,23 +19,26 @@ from typing import Any, TypeVar
 
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Operation, Tensor
-from graphio.framework.graph_state import attachments
-from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.tensor_shape import TensorShape
-from graphio.framework.undo import Table
 from graphio.ops.base.host import host_call
 from graphio.support import errors
 
-__all__ = ["WAITING", "Attempt", "Resources", "Turn", "resources_of", "wait", "waiting_call"]
+__all__ = [
+    "Attempt",
+    "Resources",
+    "Turn",
+    "WaitingFunction",
+    "resources_of",
+    "wait",
+    "waiting_call",
+    "waiting_function",
+]
 
 T = TypeVar("T")
 #: yields what it waits for, returns the outputs
 Steps = Generator[Collection["Attempt"], None, T]
 Function = Callable[[list[Any]], "list[Any] | Steps[list[Any]]"]
 Bind = Callable[[Any], Function]
-
-#: the operations of a graph that wait, with a function from a session to theirs
-WAITING: Attachment[Table[Operation, Bind]] = attachments.table("waiting_operations")
 
 
 class Attempt:
@@ -207,36 +210,57 @@ def waiting_call(
         function: its name in files, made unique; errors show it.
         name, tf_type: of the operation.
     """
-    made = host_call(
-        functools.partial(_at_once, bind, function),
+    return host_call(
+        WaitingFunction(bind, function),
         inputs,
         list(outputs),
         function=function,
         name=name,
         tf_type=tf_type,
     )
-    WAITING.of(made.graph)[made] = bind
-    return made
 
 
-def _at_once(bind: Bind, name: str, session: Any) -> Callable[[list[Any]], list[Any]]:
-    """The function as an engine calls it."""
-    called = bind(session)
+def waiting_function(operation: Operation) -> Bind | None:
+    """The function of an operation that waits; None: it does not."""
+    if operation.op != "HostCall" or operation.domain != "graphio":
+        return None
+    name = operation.attrs["function"]
+    found = operation.graph.root.host_functions.get(
+        name.decode() if isinstance(name, bytes) else name
+    )
+    return found.bind if isinstance(found, WaitingFunction) else None
 
-    def call(inputs: list[Any]) -> list[Any]:
-        steps = called(inputs)
-        if isinstance(steps, list):
-            return steps
-        try:
-            while all(attempt.done for attempt in next(steps)):
-                pass
-        except StopIteration as ended:
-            found: list[Any] = ended.value
-            return found
-        steps.close()
-        raise errors.FailedPreconditionError(
-            message=f"{name} would have to wait, and cannot here: inside of a loop, of a dataset's "
-            "function or of a debugger's step all other runs wait for this one; use it outside"
-        )
 
-    return call
+class WaitingFunction:
+    """A host function that waits.
+
+    Attributes:
+        bind: see waiting_call.
+        name: for errors.
+
+    Called with a session, it gives the function as an engine calls it, where nothing can wait.
+    """
+
+    def __init__(self, bind: Bind, name: str) -> None:
+        self.bind = bind
+        self.name = name
+
+    def __call__(self, session: Any) -> Callable[[list[Any]], list[Any]]:
+        return functools.partial(_at_once, self.bind(session), self.name)
+
+
+def _at_once(called: Function, name: str, inputs: list[Any]) -> list[Any]:
+    steps = called(inputs)
+    if isinstance(steps, list):
+        return steps
+    try:
+        while all(attempt.done for attempt in next(steps)):
+            pass
+    except StopIteration as ended:
+        found: list[Any] = ended.value
+        return found
+    steps.close()
+    raise errors.FailedPreconditionError(
+        message=f"{name} would have to wait, and cannot here: inside of a loop, of a dataset's "
+        "function or of a debugger's step all other runs wait for this one; use it outside"
+    )
