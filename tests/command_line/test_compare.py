@@ -29,12 +29,47 @@ with tf.Session() as session:
     for _ in range(int(sys.argv[1])):
         session.run([loss, step], {x: np.random.rand(5, 3) + random.SystemRandom().random()})
 """
+#: draws in the bodies of a loop and of a condition, of a sampler and of a shuffled data set; runs
+#: that fetch no number; variables that a checkpoint brings into a second session
+PROGRAM_OF_DRAWS = """
+import tensorflow as tf
+
+data = tf.data.Dataset.range(12).shuffle(12).batch(4).repeat(4)
+labels = tf.expand_dims(data.make_one_shot_iterator().get_next(), 1)
+table = tf.get_variable("table", [12, 4])
+cell = tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(4), output_keep_prob=0.5)
+embedded = tf.nn.embedding_lookup(table, labels)
+outputs, state = tf.nn.dynamic_rnn(cell, embedded, dtype=tf.float32)
+noisy = tf.cond(
+    tf.less(tf.random_uniform([]), 0.5),
+    lambda: state + tf.random_normal([4, 4]) + tf.truncated_normal([4], stddev=2.0),
+    lambda: state * tf.random_uniform([4], 1.0, 3.0),
+)
+chosen = tf.multinomial(noisy, 3)
+loss = tf.reduce_mean(tf.nn.nce_loss(table, tf.zeros([12]), labels, noisy, 5, 12))
+loss += tf.reduce_sum(tf.cast(chosen, tf.float32)) + tf.reduce_sum(outputs)
+step = tf.train.AdamOptimizer(0.1).minimize(loss)
+saver = tf.train.Saver()
+for i in range(2):
+    with tf.Session() as session:
+        if i:
+            saver.restore(session, "./saved")
+        else:
+            session.run(tf.global_variables_initializer())
+        session.run(step)
+        for _ in range(3):
+            print(session.run([loss, step])[0])
+        saver.save(session, "./saved")
+"""
 FAKE = """
 import sys
 import graphio
 import graphio.compat
 
+import graphio.ops.random.core as core
+
 sys.modules.update({"tensorflow": graphio, "tensorflow.compat": graphio.compat})
+sys.modules["tensorflow.python.ops.random_ops"] = core
 sys.modules["tensorflow.compat.v1"] = graphio
 """
 FAULT = """
@@ -70,6 +105,17 @@ def test_the_same_weights_feeds_and_draws_give_the_same_losses(
         assert step["graphio"] == pytest.approx(step["tensorflow"], rel=1e-4)
     losses = [step["tensorflow"][0] for step in facts["steps"]]
     assert len(set(losses)) == 4
+
+
+@pytest.mark.parametrize("engine", ["runtime", "cinfer"])
+def test_draws_in_bodies_of_samplers_and_of_data_sets_are_the_same(
+    folder: Path, capsys: pytest.CaptureFixture[str], engine: str
+) -> None:
+    (folder / "program.py").write_text(PROGRAM_OF_DRAWS)
+    code, facts = compared(capsys, "--engine", engine, "--tolerance", "1e-5")
+    assert (code, facts["agree"], facts["first"], facts["absent"]) == (0, True, None, [])
+    assert len(facts["steps"]) == 6
+    assert len({step["tensorflow"][0] for step in facts["steps"]}) == 6
 
 
 def test_the_first_value_that_differs_is_named(
