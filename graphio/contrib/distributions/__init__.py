@@ -56,6 +56,7 @@ from graphio.contrib.distributions.statistics import (
     moving_mean_variance,
     percentile,
     reduce_weighted_logsumexp,
+)
 from graphio.contrib.distributions.transformed.kumaraswamy import Kumaraswamy
 from graphio.contrib.distributions.transformed.relaxed import (
     RelaxedBernoulli,
@@ -202,9 +203,9 @@ __all__ = [
     "moving_mean_variance",
     "normal_conjugates_known_scale_posterior",
     "normal_conjugates_known_scale_predictive",
+    "percentile",
     "quadrature_scheme_lognormal_gauss_hermite",
     "quadrature_scheme_lognormal_quantiles",
-    "percentile",
     "quadrature_scheme_softmaxnormal_gauss_hermite",
     "quadrature_scheme_softmaxnormal_quantiles",
     "reduce_weighted_logsumexp",

@@ -184,12 +184,8 @@ CASES: dict[str, Case] = {
         MATRICES,
         (*("mean", "variance", "stddev", "entropy", "mode", "scale"), "mean_log_det"),
     ),
-    "diffeomixture": Case(
-        _diffeomixture("diag"), X, ("mean", "variance", "covariance")
-    ),
-    "diffeomixture_tril": Case(
-        _diffeomixture("tril"), X, ("mean", "variance", "covariance")
-    ),
+    "diffeomixture": Case(_diffeomixture("diag"), X, ("mean", "variance", "covariance")),
+    "diffeomixture_tril": Case(_diffeomixture("tril"), X, ("mean", "variance", "covariance")),
 }
 
 

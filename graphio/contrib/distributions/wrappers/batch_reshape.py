@@ -49,7 +49,8 @@ class BatchReshape(Distribution):
             given = convert_to_tensor(batch_shape, dtypes.int32, name="batch_shape")
             self._distribution, self._given = distribution, given
             self._static = _static_shape(distribution, given)
-            self._sizes, self._checks = given, []
+            self._sizes = given
+            self._checks: list[Any] = []
             if not self._static.is_fully_defined():
                 self._sizes, self._checks = _sizes(distribution, given, validate_args)
             super().__init__(
