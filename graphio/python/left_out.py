@@ -69,7 +69,7 @@ _RAW = {
 PATTERNS: dict[str, str] = {
     "keras.*": "of tf.keras there are the data sets alone",
     "contrib.data.*": _LATER,
-    "contrib.distributions.*": _LATER,
+    "contrib.distributions.estimator_head_distribution_regression": "there are no estimators",
     "contrib.framework.*": _LATER,
     "contrib.image.single_image_random_dot_stereograms": _LATER,
     "contrib.layers.*": _LATER,

@@ -111,6 +111,25 @@ _SAVED_MODEL = {
     "VARIABLES_FILENAME": "saved_model.constants.VARIABLES_FILENAME",
 }
 
+#: TensorFlow's helpers of distributions -> module of graphio.distributions and name
+_DISTRIBUTIONS = {
+    name: f"graphio.distributions.{path}"
+    for name, path in {
+        "assert_integer_form": "checks:assert_integer_form",
+        "embed_check_categorical_event_shape": "checks:classes",
+        "embed_check_integer_casting_closed": "checks:casts_unchanged",
+        "embed_check_nonnegative_integer_form": "checks:counts",
+        "gen_new_seed": "parameters:another_seed",
+        "get_logits_and_probs": "parameters:logits_and_probs",
+        "log_combinations": "counting:log_combinations",
+        "pick_vector": "shapes:pick_vector",
+        "prefer_static_broadcast_shape": "shapes:prefer_static_broadcast_shape",
+        "prefer_static_rank": "shapes:prefer_static_rank",
+        "prefer_static_shape": "shapes:prefer_static_shape",
+        "prefer_static_value": "shapes:prefer_static_value",
+    }.items()
+}
+
 #: module -> name -> where it is
 NAMES: dict[str, dict[str, str]] = {
     "contrib.rnn.python.ops.core_rnn_cell": _CELLS,
@@ -175,6 +194,14 @@ NAMES: dict[str, dict[str, str]] = {
         "smart_cond",
     ),
     "python.lib.io.file_io": _FILES,
+    "python.ops.distributions.kullback_leibler": {
+        "cross_entropy": "graphio.distributions.divergence:cross_entropy",
+    },
+    "python.ops.distributions.special_math": {
+        name: f"graphio.distributions.special_math:{name}"
+        for name in ("erfinv", "log_cdf_laplace", "log_ndtr", "ndtr", "ndtri")
+    },
+    "python.ops.distributions.util": _DISTRIBUTIONS,
     "python.ops.control_flow_ops": {
         "with_dependencies": "graphio.ops.control_flow.branches:with_dependencies",
     },

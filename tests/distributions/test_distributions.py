@@ -54,12 +54,12 @@ def test_float32_and_shapes_of_which_nothing_is_known(case: Case, target: str) -
         made = case.make(SHARED, fed)
         assert made.batch_shape.ndims is None
         assert made.event_shape.as_list() == []
-        asked = {method: called(made, case, method, np.float32) for method in case.methods}
-        asked["batch_shape"] = made.batch_shape_tensor()
-        asked["scalar"] = made.is_scalar_batch()
+        tensors = {method: called(made, case, method, np.float32) for method in case.methods}
+        tensors["batch_shape"] = made.batch_shape_tensor()
+        tensors["scalar"] = made.is_scalar_batch()
         if case.drawn:
-            asked["sample"] = made.sample([2, 4], seed=1)
-        found = sess.run(asked, {fed[name]: x for name, x in case.parameters.items()})
+            tensors["sample"] = made.sample([2, 4], seed=1)
+        found = sess.run(tensors, {fed[name]: x for name, x in case.parameters.items()})
     assert found.pop("batch_shape").tolist() == [3]
     assert not found.pop("scalar")
     if case.drawn:

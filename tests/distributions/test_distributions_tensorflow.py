@@ -1,4 +1,4 @@
-"""tf.distributions against what TensorFlow said of the same distributions and failing calls."""
+"""tf.distributions against recorded strings, values and errors of TensorFlow."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ SCENES: dict[str, tuple[Callable[[Any], Any], Any]] = {
 
 
 def described(d: Any, name: str, run: Callable[[Any], Any]) -> dict[str, Any]:
-    """What a namespace's distribution of a scene says of itself, and its values.
+    """The strings of a distribution of a scene, and its values.
 
     Args:
         d: tf.distributions.
@@ -135,7 +135,7 @@ FAILURES: dict[str, Callable[[Any], Any]] = {
     "no shapes of parameters": lambda d: d.Categorical.param_shapes([3]),
     "an argument that is not there": lambda d: d.Normal(0.0, 1.0).copy(width=1.0),
     "low above high": lambda d: d.Uniform(2.0, 1.0, validate_args=True),
-    "a parent that is no tensor": lambda d: d.Distribution(
+    "a parent of another class": lambda d: d.Distribution(
         None, d.NOT_REPARAMETERIZED, False, True, graph_parents=[1.0]
     ),
 }

@@ -27,7 +27,7 @@ class Case(NamedTuple):
         parameters: by name, each with a number a distribution of the batch.
         scipy: from scipy.stats and the parameters to the same distribution there.
         points: numbers to take probabilities at, (points, batch).
-        has: further methods, beside log_prob and prob.
+        has: further methods, as well as log_prob and prob.
         mode: of each distribution of the batch.
         discrete: whether samples are whole numbers.
         slopes: "each": samples change so that the share below them stays. "mean": their mean
@@ -54,7 +54,7 @@ class Case(NamedTuple):
         return self.scipy(stats, **{**self.parameters, **changed})
 
     def expected(self, stats: Any, method: str) -> Any:
-        """What scipy says of a method."""
+        """The result of scipy's method."""
         if method == "mode":
             return np.asarray(self.mode)
         found = getattr(self.oracle(stats), {**SCIPY, **(MASSES if self.discrete else {})}[method])

@@ -1,4 +1,4 @@
-"""Records what TensorFlow 2.21 says of the scenes, with the Python that has it:
+"""Records the scenes with TensorFlow 2.21, by the Python that has it:
 
 python -m distribution_cases.tensorflow
 """
@@ -15,7 +15,7 @@ FILE = Path(__file__).with_suffix(".json")
 
 
 def stored() -> dict[str, Any]:
-    """What was recorded."""
+    """The recording."""
     found: dict[str, Any] = json.loads(FILE.read_text())
     return found
 
