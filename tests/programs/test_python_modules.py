@@ -461,3 +461,18 @@ def test_a_checkpoint_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "[2.]]" in capsys.readouterr().out
     inspect_checkpoint.print_tensors_in_checkpoint_file(str(tmp_path / "none"), "", False)
     assert "none" in capsys.readouterr().out
+
+
+def test_the_modules_of_distributions_have_their_helpers() -> None:
+    from graphio.python.ops.distributions import kullback_leibler, normal, special_math, util
+
+    assert normal.Normal is tf.distributions.Normal
+    p, q = normal.Normal(0.0, 1.0), normal.Normal(1.0, 1.0)
+    with tf.Session() as sess:
+        shares, cross = sess.run(
+            [special_math.ndtr(tf.constant([0.0, 1.959964])), kullback_leibler.cross_entropy(p, q)]
+        )
+    assert shares.round(6).tolist() == [0.5, np.float32(0.975).item()]
+    assert abs(cross - (0.5 * np.log(2 * np.pi * np.e) + 0.5)) < 1e-6
+    # of MD5("3salt"), the first 31 bits
+    assert util.gen_new_seed(3, "salt") == 355146948
