@@ -97,12 +97,11 @@ class _Regular(LinearOperator):
         """x with the leading axes of the operator."""
         if self._lead is None:
             return x
-        ones = array.concat([self.batch_shape_tensor(), [1, 1]], 0)
-        if self.batch_shape.is_fully_defined():
+        if self.batch_shape.is_fully_defined() and x.shape.ndims is not None:
             shape = self.batch_shape.concatenate([1, 1])
             if shaping.broadcast_static_shape(x.shape, shape).as_list() == x.shape.as_list():
                 return x
-            return x + array.zeros(shape, self.dtype)
+        ones = array.concat([self.batch_shape_tensor(), [1, 1]], 0)
         return x + array.zeros(ones, self.dtype)
 
     def _checked(self, x: Any, adjoint_arg: bool) -> Any:
