@@ -57,6 +57,7 @@ from graphio.ops.linalg.solving import matrix_solve as solve
 from graphio.ops.linalg.solving import matrix_solve_ls as lstsq
 from graphio.ops.linalg.solving import matrix_triangular_solve as triangular_solve
 from graphio.ops.linalg.tridiagonal import eigh_tridiagonal
+from graphio.ops.linalg.tridiagonal_systems import tridiagonal_matmul, tridiagonal_solve
 from graphio.ops.math.arithmetic import cross, einsum
 from graphio.ops.math.clip import global_norm
 from graphio.ops.nn.core import l2_normalize
@@ -125,6 +126,8 @@ __all__ = [
     "trace",
     "transpose",
     "triangular_solve",
+    "tridiagonal_matmul",
+    "tridiagonal_solve",
 ]
 
 if not TYPE_CHECKING:  # type checkers report names that are left out

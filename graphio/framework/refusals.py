@@ -88,8 +88,6 @@ _LEFT_OUT = {
     "nn.scale_regularization_loss": "a model runs on one device: no loss has to be scaled",
     "vectorized_map": "use tf.map_fn",
     "SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
-    "linalg.tridiagonal_matmul": _MATRICES,
-    "linalg.tridiagonal_solve": _MATRICES,
     "variable_creator_scope": "use the custom_getter of tf.variable_scope",
     "sparse.cross_hashed": "join the values by tf.string_join, and number them before feeding",
     "image.generate_bounding_box_proposals": "use tf.image.non_max_suppression",
