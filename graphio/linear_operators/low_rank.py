@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from graphio.framework import scopes
@@ -144,12 +145,16 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     def _shape(self) -> Any:
         base = self._base_operator
-        lead = shaping.broadcast_static_shape(base.batch_shape, self._u.shape[:-2])
+        leads = [base.batch_shape, self._diag_operator.batch_shape]
+        leads += [matrix.shape[:-2] for matrix in (self._u, self._v)]
+        lead = functools.reduce(shaping.broadcast_static_shape, leads)
         return lead.concatenate(base.shape[-2:])
 
     def _shape_tensor(self) -> Any:
         base = self._base_operator
-        lead = shaping.broadcast_dynamic_shape(base.batch_shape_tensor(), array.shape(self._u)[:-2])
+        leads = [base.batch_shape_tensor(), self._diag_operator.batch_shape_tensor()]
+        leads += [array.shape(matrix)[:-2] for matrix in (self._u, self._v)]
+        lead = functools.reduce(shaping.broadcast_dynamic_shape, leads)
         return array.concat([lead, base.shape_tensor()[-2:]], 0)
 
     def _outer(self, adjoint: bool) -> tuple[Any, Any]:

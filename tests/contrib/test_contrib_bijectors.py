@@ -143,7 +143,13 @@ def test_batch_normalization_normalizes_backwards(training: bool, target: str) -
 
 #: calls that are refused: what is called, the class of the error, and words of it
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "no number of axes": (lambda: b.Bijector(), ValueError, "at least one of"),
+    "the base class": (lambda: b.Bijector(), TypeError, "abstract"),
+    "no number of axes": (lambda: b.Inline(), ValueError, "at least one of"),
+    "axes that are no number": (
+        lambda: b.Exp().inverse_log_det_jacobian(tf.ones([2]), event_ndims=(1, 2)),
+        ValueError,
+        "scalar",
+    ),
     "axes below the least": (
         lambda: b.Affine([1.0]).forward_log_det_jacobian(tf.zeros([1]), event_ndims=0),
         ValueError,

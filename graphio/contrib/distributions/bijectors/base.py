@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,7 +65,7 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
-class Bijector:
+class Bijector(abc.ABC):
     """A differentiable function Y = g(X) with an inverse, for changes of variables.
 
     A subclass gives `_forward(x)`, `_inverse(y)` and one of `_forward_log_det_jacobian(x)` and
@@ -85,6 +86,7 @@ class Bijector:
         TypeError: a number of axes is not an int.
     """
 
+    @abc.abstractmethod
     def __init__(
         self,
         graph_parents: Sequence[Any] | None = None,
@@ -280,13 +282,12 @@ class Bijector:
         self, y: Any, event_ndims: Any, name: str, **kwargs: Any
     ) -> Any:
         with self._name_scope(name, [y]):
+            checks = self._checked_event_ndims(self.inverse_min_event_ndims, event_ndims)
             key = self._summed_axes(event_ndims, self.inverse_min_event_ndims)
             if key in self._constant_ildj:
                 return self._constant_ildj[key]
             y = self._tensor(y, "y")
-            with scopes.control_dependencies(
-                self._checked_event_ndims(self.inverse_min_event_ndims, event_ndims)
-            ):
+            with scopes.control_dependencies(checks):
                 if not self._is_injective:
                     return self._several_ildj(y, event_ndims, kwargs)
                 known = self._lookup(self._from_y, y, kwargs)
