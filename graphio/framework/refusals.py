@@ -19,7 +19,7 @@ _BEAM = "use tf.nn.ctc_greedy_decoder, or search in tf.py_func"
 _QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _HANDLES = "fetch the value and feed it, or keep it in a variable"
-_QUEUED = "there are no queues: use tf.data, such as tf.data.experimental.bucket_by_sequence_length"
+_QUEUED = "use tf.contrib.training.bucket_by_sequence_length, and a state that each run is fed"
 _OPAQUE = "variables are those of the checkpoint, which tf.train.Saver saves and restores by name"
 _SETS = "tf.setdiff1d and tf.unique work on vectors; for rows of sets use tf.py_func"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
@@ -211,10 +211,6 @@ _LEFT_OUT = {
     "contrib.training.NextQueuedSequenceBatch": _QUEUED,
     "contrib.training.SequenceQueueingStateSaver": _QUEUED,
     "contrib.training.batch_sequences_with_states": _QUEUED,
-    "contrib.training.bucket": _QUEUED,
-    "contrib.training.bucket_by_sequence_length": _QUEUED,
-    "contrib.training.rejection_sample": _QUEUED,
-    "contrib.training.stratified_sample": _QUEUED,
 }  # fmt: skip
 
 

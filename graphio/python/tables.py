@@ -211,7 +211,14 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "python.ops.rnn_cell": _CELLS,
     "python.ops.rnn_cell_impl": _CELLS,
-    "python.ops.variables": {"RefVariable": "Variable", "VariableV1": "Variable"},
+    "python.ops.lookup_ops": {
+        "index_table_from_tensor": "contrib.lookup.index_table_from_tensor",
+    },
+    "python.ops.variables": {
+        "RefVariable": "Variable",
+        "Variable": "Variable",
+        "VariableV1": "Variable",
+    },
     "python.platform.gfile": {"FastGFile": "gfile.FastGFile"},
     "python.pywrap_tensorflow": {
         "NewCheckpointReader": "train.NewCheckpointReader",

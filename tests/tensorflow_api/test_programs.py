@@ -339,7 +339,7 @@ def test_versions_are_reported() -> None:
 @pytest.mark.parametrize(
     "name, instead",
     [
-        ("contrib.training.bucket", "bucket_by_sequence_length"),
+        ("contrib.training.batch_sequences_with_states", "bucket_by_sequence_length"),
         ("contrib.layers.real_valued_column", "tf.one_hot"),
         ("estimator", "MonitoredTrainingSession"),
         ("keras.layers", "tf.layers"),

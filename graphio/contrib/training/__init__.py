@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 
+from graphio.contrib.training.bucketing import bucket, bucket_by_sequence_length
 from graphio.contrib.training.evaluation import (
     StopAfterNEvalsHook,
     SummaryAtEndHook,
@@ -27,6 +28,7 @@ from graphio.contrib.training.placement import (
     byte_size_load_fn,
 )
 from graphio.contrib.training.resampling import resample_at_rate, weighted_resample
+from graphio.contrib.training.sampling import rejection_sample, stratified_sample
 from graphio.contrib.training.steps import (
     add_gradients_summaries,
     clip_gradient_norms,
@@ -45,6 +47,8 @@ __all__ = [
     "StopAfterNEvalsHook",
     "SummaryAtEndHook",
     "add_gradients_summaries",
+    "bucket",
+    "bucket_by_sequence_length",
     "byte_size_load_fn",
     "checkpoints_iterator",
     "clip_gradient_norms",
@@ -55,7 +59,9 @@ __all__ = [
     "get_or_create_eval_step",
     "multiply_gradients",
     "parse_values",
+    "rejection_sample",
     "resample_at_rate",
+    "stratified_sample",
     "train",
     "wait_for_new_checkpoint",
     "weighted_resample",
