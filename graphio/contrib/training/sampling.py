@@ -128,7 +128,7 @@ def stratified_sample(
         initial, target = _checked(initial), _checked(target)
         if initial.shape.as_list() != target.shape.as_list():
             raise ValueError("Probability parameters must have the same length.")
-        listed, classes = _checked_examples(listed, classes, target.shape.as_list()[0])
+        listed, classes = _checked_examples(listed, classes, array.size(target))
         accepted = _acceptance(initial, target)
         *values, label = _one_by_one([*listed, classes], threads_per_queue, queue_capacity)
         found = maybe_batch(
@@ -165,7 +165,7 @@ def _checked(probabilities: Tensor) -> Tensor:
 
 
 def _checked_examples(
-    tensors: list[Tensor], labels: Tensor, classes: int
+    tensors: list[Tensor], labels: Tensor, classes: Tensor
 ) -> tuple[list[Tensor], Tensor]:
     """The tensors of examples and their classes, checked in each run."""
     labels.shape.assert_has_rank(1)
