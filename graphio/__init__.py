@@ -304,6 +304,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "decode_base64", "encode_base64", "regex_replace", "string_to_hash_bucket",
         "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
     ),
+    "graphio.ops.strings.compression": ("decode_compressed",),
     "graphio.ops.strings.csv_lines": ("decode_csv",),
     "graphio.ops.strings.numbers": ("as_string", "decode_raw", "string_to_number"),
     "graphio.ops.nn.windows": (),
@@ -327,6 +328,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.framework.sparse_tensor": (
         "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor",
         "sparse_placeholder",
+    ),
+    "graphio.tensorflow_files.serializing": (
+        "parse_tensor", "serialize_sparse", "serialize_tensor",
     ),
     "graphio.variables.table_initializers": ("initialize_all_tables", "tables_initializer"),
     "graphio.variables.templates": ("make_template",),

@@ -476,6 +476,7 @@ from graphio.ops.state.files import write_file as write_file
 from graphio.ops.state.py_func import numpy_function as numpy_function
 from graphio.ops.state.py_func import py_func as py_func
 from graphio.ops.state.py_func import py_function as py_function
+from graphio.ops.strings.compression import decode_compressed as decode_compressed
 from graphio.ops.strings.core import reduce_join as reduce_join
 from graphio.ops.strings.core import string_split as string_split
 from graphio.ops.strings.core import string_strip as string_strip
@@ -534,6 +535,9 @@ from graphio.support.version import __compiler_version__ as __compiler_version__
 from graphio.support.version import __git_version__ as __git_version__
 from graphio.support.version import __version__ as __version__
 from graphio.support.version import graphio_version as graphio_version
+from graphio.tensorflow_files.serializing import parse_tensor as parse_tensor
+from graphio.tensorflow_files.serializing import serialize_sparse as serialize_sparse
+from graphio.tensorflow_files.serializing import serialize_tensor as serialize_tensor
 from graphio.variables.initializers import constant_initializer as constant_initializer
 from graphio.variables.initializers import glorot_normal_initializer as glorot_normal_initializer
 from graphio.variables.initializers import glorot_uniform_initializer as glorot_uniform_initializer

@@ -60,7 +60,7 @@ def adjust_hsv_in_yiq(
         along = value * saturation * elementwise.cos(hue)
         across = value * saturation * elementwise.sin(hue)
         zero = convert_to_tensor(0.0)
-        turned = array.stack(
+        mixed = array.stack(
             [
                 array.stack([value, zero, zero]),
                 array.stack([zero, along, across]),
@@ -68,7 +68,7 @@ def adjust_hsv_in_yiq(
             ]
         )
         to, back = (np.array(rows, np.float32) for rows in (_TO_YIQ, _FROM_YIQ))
-        matrix = matmul(matmul(to, turned), back)
+        matrix = matmul(matmul(to, mixed), back)
         return convert_image_dtype(tensordot(floats, matrix, 1), x.dtype, name=at)
 
 

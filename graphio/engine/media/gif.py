@@ -50,17 +50,18 @@ def decode(data: bytes, first: bool = False) -> Array:
     """
     if len(data) < 13 or not data.startswith(SIGNATURE):
         raise errors.InvalidArgumentError(message="Invalid GIF data: there is no header")
-    frames = list(_frames(data, 1 if first else None))
+    frames = list(_frames(data))
     if not frames:
         raise errors.InvalidArgumentError(
             message=f"Invalid GIF data (size {len(data)}): there is no complete frame"
         )
     width = max(frame.width for frame in frames)
     height = max(frame.height for frame in frames)
-    check_size(width, height * len(frames), 3, "GIF")
+    drawn = frames[:1] if first else frames
+    check_size(width, height * len(drawn), 3, "GIF")
     canvas = np.zeros((height, width, 3), np.uint8)
     found = []
-    for k, frame in enumerate(frames):
+    for k, frame in enumerate(drawn):
         try:
             canvas = _drawn(canvas, frame)
         except errors.InvalidArgumentError:
@@ -90,12 +91,12 @@ def _drawn(canvas: Array, frame: _Frame) -> Array:
     return made
 
 
-def _frames(data: bytes, most: int | None) -> Iterator[_Frame]:
+def _frames(data: bytes) -> Iterator[_Frame]:
     """The frames of a file up to where it ends or is damaged."""
     flags = data[10]
     shared, at = _palette(data, flags, 13)
-    transparent, count = -1, 0
-    while at < len(data) and (most is None or count < most):
+    transparent = -1
+    while at < len(data):
         kind = data[at]
         if kind == _EXTENSION:
             if data[at + 1 : at + 3] == bytes((_CONTROL, 4)) and at + 7 < len(data):
@@ -112,7 +113,7 @@ def _frames(data: bytes, most: int | None) -> Iterator[_Frame]:
             check_size(width, height, 1, "GIF")
             single = _single(data[start:end], width, height, own & 0x40)
             yield _Frame(left, top, width, height, palette, transparent, single)
-            transparent, count, at = -1, count + 1, end
+            transparent, at = -1, end
         else:
             return
 

@@ -11,6 +11,7 @@ import numpy as np
 from graphio.framework import dtypes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.ops.array import shaping
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive
 from graphio.ops.base.emit import scope
@@ -88,6 +89,7 @@ def ssim(
     with scope(None, "SSIM") as at:
         x, y, limit = _both(img1, img2, max_val)
         blur = _gauss(filter_size, filter_sigma, _channels(x, y, "ssim"))
+        x, y = _alike_batches(x, y)
         alike, _ = _per_channel(_flat(x), _flat(y), limit, blur, k1, k2)
         return _unflattened(reduction.reduce_mean(alike, [-1]), x, at)
 
@@ -121,6 +123,7 @@ def ssim_multiscale(
     with scope(None, "MS-SSIM") as at:
         one, two, limit = _both(img1, img2, max_val)
         blur = _gauss(filter_size, filter_sigma, _channels(one, two, "ssim_multiscale"))
+        one, two = _alike_batches(one, two)
         x, y = _flat(one), _flat(two)
         found: list[Tensor] = []
         for k in range(len(power_factors)):
@@ -150,6 +153,18 @@ def _channels(x: Tensor, y: Tensor, function: str) -> int:
     if not x.shape[-3:].is_compatible_with(y.shape[-3:]):
         raise ValueError(f"images of {function} have shapes {x.shape} and {y.shape}")
     return int(x.shape[-1].value)
+
+
+def _alike_batches(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Images whose dimensions before h, w and c have been broadcast."""
+    if x.shape[:-3].is_fully_defined() and x.shape[:-3] == y.shape[:-3] or x.shape.ndims == 3:
+        return x, y
+    shape = shaping.broadcast_dynamic_shape(array.shape(x), array.shape(y))
+    static = shaping.broadcast_static_shape(x.shape, y.shape)
+    wide = [array.broadcast_to(image, shape) for image in (x, y)]
+    for image in wide:
+        image.set_shape(static)
+    return wide[0], wide[1]
 
 
 def _flat(x: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ NEW = np.random.RandomState
 
 
 def decoding(name: str) -> Iterator[tuple[str, Callable[[Any, Any], Any]]]:
-    """What is decoded from a file: for a name of a call, from a module and the contents."""
+    """The calls for a file: names, and functions of a module and the contents."""
     kind = name.split()[0].rstrip("16")
     if kind == "jpeg":
         for channels in (0, 1, 3):
