@@ -290,6 +290,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
         "sparse_softmax",
     ),
+    "graphio.ops.strings.serialization": (
+        "decode_compressed", "deserialize_many_sparse", "fingerprint", "parse_tensor",
+        "serialize_many_sparse", "serialize_sparse", "serialize_tensor",
+    ),
+    "graphio.ops.nn.spatial": ("extract_volume_patches",),
     "graphio.ops.math.special": ("digamma", "lbeta", "lgamma"),
     "graphio.ops.complex.parts": ("complex", "conj", "imag", "real"),
     "graphio.ops.complex.polar": ("angle",),
@@ -364,8 +369,8 @@ _NAMESPACES = {
     True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True, "profiler":
     True, "python_io": True, "quantization": True, "queue": True, "random": True, "raw_ops":
     True, "resource_loader": False, "runtime": False, "saved_model": True, "schema": False,
-    "signal": True, "sparse": True, "spectral": True, "strings": True, "summary": True, "test":
-    True, "timeline": False, "train": True, "version": False,
+    "sets": True, "signal": True, "sparse": True, "spectral": True, "strings": True, "summary":
+    True, "test": True, "timeline": False, "train": True, "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

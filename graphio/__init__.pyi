@@ -42,6 +42,7 @@ from graphio import resource_loader as resource_loader
 from graphio import runtime as runtime
 from graphio import saved_model as saved_model
 from graphio import schema as schema
+from graphio import sets as sets
 from graphio import signal as signal
 from graphio import sparse as sparse
 from graphio import spectral as spectral
@@ -413,6 +414,7 @@ from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars as fake_qu
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from graphio.ops.nn.spatial import extract_volume_patches as extract_volume_patches
 from graphio.ops.random.core import multinomial as multinomial
 from graphio.ops.random.core import random_normal as random_normal
 from graphio.ops.random.core import random_shuffle as random_shuffle
@@ -499,6 +501,13 @@ from graphio.ops.strings.python_strings import string_to_hash_bucket as string_t
 from graphio.ops.strings.python_strings import string_to_hash_bucket_fast as string_to_hash_bucket_fast
 from graphio.ops.strings.python_strings import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from graphio.ops.strings.sequence_example import parse_single_sequence_example as parse_single_sequence_example
+from graphio.ops.strings.serialization import decode_compressed as decode_compressed
+from graphio.ops.strings.serialization import deserialize_many_sparse as deserialize_many_sparse
+from graphio.ops.strings.serialization import fingerprint as fingerprint
+from graphio.ops.strings.serialization import parse_tensor as parse_tensor
+from graphio.ops.strings.serialization import serialize_many_sparse as serialize_many_sparse
+from graphio.ops.strings.serialization import serialize_sparse as serialize_sparse
+from graphio.ops.strings.serialization import serialize_tensor as serialize_tensor
 from graphio.protos.graph_def import GraphDef as GraphDef
 from graphio.protos.graph_import import import_graph_def as import_graph_def
 from graphio.protos.meta_graph import MetaGraphDef as MetaGraphDef

@@ -74,7 +74,22 @@ from graphio.ops.nn.crossentropy import (
 )
 from graphio.ops.nn.ctc import ctc_greedy_decoder, ctc_loss
 from graphio.ops.nn.embedding import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from graphio.ops.nn.loss_scaling import compute_average_loss, scale_regularization_loss
 from graphio.ops.nn.pooling import avg_pool, avg_pool2d, max_pool, max_pool2d
+from graphio.ops.nn.sequences import (
+    collapse_repeated,
+    ctc_beam_search_decoder,
+    ctc_beam_search_decoder_v2,
+    ctc_loss_v2,
+    ctc_unique_labels,
+)
+from graphio.ops.nn.spatial import (
+    avg_pool_v2,
+    conv3d_backprop_filter,
+    conv3d_backprop_filter_v2,
+    conv_transpose,
+    max_pool_v2,
+)
 from graphio.ops.nn.statistics import (
     batch_norm_with_global_normalization,
     embedding_lookup,
@@ -113,12 +128,15 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "avg_pool_v2",
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "batch_to_space",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "collapse_repeated",
     "compute_accidental_hits",
+    "compute_average_loss",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -126,11 +144,18 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_backprop_filter",
+    "conv3d_backprop_filter_v2",
     "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "crelu",
+    "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_loss_v2",
+    "ctc_unique_labels",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
@@ -160,6 +185,7 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_pool_v2",
     "max_pool_with_argmax",
     "moments",
     "nce_loss",
@@ -172,6 +198,7 @@ __all__ = [
     "rnn_cell",
     "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
+    "scale_regularization_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",

@@ -18,6 +18,11 @@ _OTHERS = {
         "QueueBase", "RandomShuffleQueue", "VarLenFeature", "decode_base64",
         "decode_csv", "decode_raw", "encode_base64", "matching_files", "parse_example",
         "parse_single_example", "parse_single_sequence_example", "read_file", "write_file",
+        "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "decode_base64",
+        "decode_compressed", "decode_csv", "decode_raw", "deserialize_many_sparse",
+        "encode_base64", "matching_files", "parse_example", "parse_single_example",
+        "parse_single_sequence_example", "parse_tensor", "read_file", "serialize_many_sparse",
+        "serialize_sparse", "serialize_tensor", "write_file",
     ),
     "graphio.image": (
         "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg",
