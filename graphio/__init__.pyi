@@ -62,6 +62,7 @@ from graphio.autodiff.gradients import AggregationMethod as AggregationMethod
 from graphio.autodiff.gradients import UnconnectedGradients as UnconnectedGradients
 from graphio.autodiff.gradients import gradients as gradients
 from graphio.autodiff.gradients import hessians as hessians
+from graphio.autodiff.recompute import recompute_grad as recompute_grad
 from graphio.engine.interface import State as State
 from graphio.execution.config import ConfigProto as ConfigProto
 from graphio.execution.config import GPUOptions as GPUOptions
@@ -298,6 +299,7 @@ from graphio.ops.linalg.matrices import matrix_diag_part as matrix_diag_part
 from graphio.ops.linalg.matrices import matrix_set_diag as matrix_set_diag
 from graphio.ops.linalg.matrices import trace as trace
 from graphio.ops.linalg.norms import norm as norm
+from graphio.ops.linalg.roots import matrix_square_root as matrix_square_root
 from graphio.ops.linalg.solving import cholesky as cholesky
 from graphio.ops.linalg.solving import cholesky_solve as cholesky_solve
 from graphio.ops.linalg.solving import matrix_inverse as matrix_inverse
@@ -384,6 +386,8 @@ from graphio.ops.math.elementwise import subtract as subtract
 from graphio.ops.math.elementwise import tan as tan
 from graphio.ops.math.elementwise import tanh as tanh
 from graphio.ops.math.elementwise import to_bfloat16 as to_bfloat16
+from graphio.ops.math.elementwise import to_complex128 as to_complex128
+from graphio.ops.math.elementwise import to_complex64 as to_complex64
 from graphio.ops.math.elementwise import to_double as to_double
 from graphio.ops.math.elementwise import to_float as to_float
 from graphio.ops.math.elementwise import to_int32 as to_int32

@@ -290,6 +290,7 @@ def convert_to_tensor(
     name: str | None = None,
     preferred_dtype: Any = None,
     as_ref: bool = False,
+    dtype_hint: Any = None,
 ) -> Tensor:
     """A tensor of value: itself if it is one, a variable's read, a constant, a stack of tensors.
 
@@ -299,12 +300,14 @@ def convert_to_tensor(
         name: of a new operation.
         preferred_dtype: taken if value can have it.
         as_ref: accepted; there are no reference tensors.
+        dtype_hint: the newer name of preferred_dtype.
 
     Raises:
         TypeError: value cannot become a tensor, or does not fit dtype.
         ValueError: value is a tensor of another dtype.
     """
     requested = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    preferred_dtype = dtype_hint if preferred_dtype is None else preferred_dtype
     if isinstance(value, Tensor):
         return _checked(value, requested)
     for base_type, conversion in _conversions:

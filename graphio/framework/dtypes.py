@@ -365,7 +365,7 @@ def holder(kind: str, inside: DType) -> DType:
 
 
 @api_guard.guarded
-def as_dtype(value: Any) -> DType:
+def as_dtype(type_value: Any) -> DType:
     """The dtype of a DType, a name, TensorFlow's number, a numpy or Python type.
 
     "float32_ref" and 101 give the reference type of float32; a tensor made with it has the base
@@ -375,22 +375,22 @@ def as_dtype(value: Any) -> DType:
     Raises:
         TypeError: nothing corresponds to it.
     """
-    if isinstance(value, DType):
-        return value
-    if isinstance(value, np.dtype) and value in _BY_NUMPY:
-        return _BY_NUMPY[value]
-    if value is None:
+    if isinstance(type_value, DType):
+        return type_value
+    if isinstance(type_value, np.dtype) and type_value in _BY_NUMPY:
+        return _BY_NUMPY[type_value]
+    if type_value is None:
         raise TypeError("Cannot convert value None to a TensorFlow DType.")
-    if isinstance(value, str) and value in _NAMES:
-        return _NAMES[value]
-    if isinstance(value, type) and value in _PYTHON:
-        return _PYTHON[value]
-    if isinstance(value, int) and value in _BY_TENSORFLOW:
-        return _BY_TENSORFLOW[value]
+    if isinstance(type_value, str) and type_value in _NAMES:
+        return _NAMES[type_value]
+    if isinstance(type_value, type) and type_value in _PYTHON:
+        return _PYTHON[type_value]
+    if isinstance(type_value, int) and type_value in _BY_TENSORFLOW:
+        return _BY_TENSORFLOW[type_value]
     try:
-        return of_number(table.of_numpy(value).number)
+        return of_number(table.of_numpy(type_value).number)
     except (TypeError, ValueError):
-        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.") from None
+        raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.") from None
 
 
 def __getattr__(name: str) -> Any:

@@ -40,6 +40,11 @@ class IndexedSlices(Composite):
         self.indices = indices
         self.dense_shape = dense_shape
 
+    def consumers(self) -> list[Operation]:
+        """The operations that have its values, indices or shape as an input, each once."""
+        parts = [part for part in (self.values, self.indices, self.dense_shape) if part is not None]
+        return list(dict.fromkeys(op for part in parts for op in part.consumers()))
+
     @property
     def dtype(self) -> DType:
         """The dtype of the values."""

@@ -25,14 +25,14 @@ __all__ = [
 _STRINGS = (str, bytes, bytearray, memoryview)
 
 
-def is_nested(value: Any) -> bool:
-    """Whether value has leaves below it: a list, tuple, dict, another sequence or a view of a dict,
+def is_nested(seq: Any) -> bool:
+    """Whether seq has leaves below it: a list, tuple, dict, another sequence or a view of a dict,
     or an object of objects.py."""
-    if isinstance(value, (list, tuple, Mapping)):
+    if isinstance(seq, (list, tuple, Mapping)):
         return True
-    if isinstance(value, (Sequence, MappingView)):
-        return not isinstance(value, _STRINGS)
-    return objects.is_object(value)
+    if isinstance(seq, (Sequence, MappingView)):
+        return not isinstance(seq, _STRINGS)
+    return objects.is_object(seq)
 
 
 def children(structure: Any) -> list[Any]:
@@ -68,19 +68,23 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return [leaf for child in children(structure) for leaf in flatten(child, expand_composites)]
 
 
-def pack_sequence_as(structure: Any, flat: list[Any], expand_composites: bool = False) -> Any:
-    """The leaves of flat in the shape of structure; expand_composites as in flatten.
+def pack_sequence_as(
+    structure: Any, flat_sequence: list[Any], expand_composites: bool = False
+) -> Any:
+    """The leaves of flat_sequence in the shape of structure; expand_composites as in flatten.
 
     Raises:
-        TypeError: flat is not a sequence.
-        ValueError: flat has another number of leaves.
+        TypeError: flat_sequence is not a sequence.
+        ValueError: flat_sequence has another number of leaves.
     """
-    if not is_nested(flat):
-        raise TypeError(f"flat_sequence is {flat!r}, expected a sequence of leaves")
+    if not is_nested(flat_sequence):
+        raise TypeError(f"flat_sequence is {flat_sequence!r}, expected a sequence of leaves")
     expected = len(flatten(structure, expand_composites))
-    if expected != len(flat):
-        raise ValueError(f"the structure has {expected} leaves, but {len(flat)} were given")
-    return _pack(structure, iter(flat), expand_composites)
+    if expected != len(flat_sequence):
+        raise ValueError(
+            f"the structure has {expected} leaves, but {len(flat_sequence)} were given"
+        )
+    return _pack(structure, iter(flat_sequence), expand_composites)
 
 
 def _pack(structure: Any, leaves: Iterator[Any], expand_composites: bool) -> Any:
@@ -135,12 +139,12 @@ def map_structure(
 
 
 def assert_same_structure(
-    one: Any, two: Any, check_types: bool = True, expand_composites: bool = False
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
     """Checks that two structures have the same nesting, keys and number of leaves.
 
     Args:
-        one, two: the structures.
+        nest1, nest2: the structures.
         check_types: whether a list differs from a tuple, and a tuple from a named one.
         expand_composites: as in flatten.
 
@@ -148,22 +152,22 @@ def assert_same_structure(
         TypeError: they hold the same in sequences of different types.
         ValueError: they differ otherwise.
     """
-    if expand_composites and isinstance(one, Composite) != isinstance(two, Composite):
-        raise ValueError(f"the structures differ: {one!r} and {two!r}")
-    if is_nested(one) != is_nested(two):
-        raise ValueError(f"the structures differ: {one!r} and {two!r}")
-    if not is_nested(one):
+    if expand_composites and isinstance(nest1, Composite) != isinstance(nest2, Composite):
+        raise ValueError(f"the structures differ: {nest1!r} and {nest2!r}")
+    if is_nested(nest1) != is_nested(nest2):
+        raise ValueError(f"the structures differ: {nest1!r} and {nest2!r}")
+    if not is_nested(nest1):
         return
-    if isinstance(one, Mapping) != isinstance(two, Mapping):
-        raise ValueError(f"the structures differ: {one!r} and {two!r}")
-    if check_types and not _of_one_type(one, two):
+    if isinstance(nest1, Mapping) != isinstance(nest2, Mapping):
+        raise ValueError(f"the structures differ: {nest1!r} and {nest2!r}")
+    if check_types and not _of_one_type(nest1, nest2):
         raise TypeError(
-            f"the structures have sequences of different types: {type(one).__name__} {one!r} and "
-            f"{type(two).__name__} {two!r}"
+            f"the structures have sequences of different types: {type(nest1).__name__} {nest1!r} "
+            f"and {type(nest2).__name__} {nest2!r}"
         )
-    if isinstance(one, Mapping) and set(one) != set(two):
-        raise ValueError(f"the keys differ: {sorted(one)} and {sorted(two)}")
-    first, second = children(one), children(two)
+    if isinstance(nest1, Mapping) and set(nest1) != set(nest2):
+        raise ValueError(f"the keys differ: {sorted(nest1)} and {sorted(nest2)}")
+    first, second = children(nest1), children(nest2)
     if len(first) != len(second):
         raise ValueError(f"the structures differ in length: {len(first)} and {len(second)}")
     for a, b in zip(first, second, strict=True):

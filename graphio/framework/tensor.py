@@ -87,6 +87,27 @@ else:
     Operators = object
 
 
+class Reference:
+    """A tensor or variable by its identity, which is hashed and compared.
+
+    Args:
+        value: the tensor or variable.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def deref(self) -> Any:
+        """The tensor or variable."""
+        return self._value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
 class Tensor(Handle, Operators):
     """A value in the graph: output number value_index of an operation, or a body's input.
 
@@ -166,6 +187,10 @@ class Tensor(Handle, Operators):
     def consumers(self) -> list[Operation]:
         """The operations that have this tensor as an input."""
         return list(self._consumers or ())
+
+    def experimental_ref(self) -> Reference:
+        """This tensor as a key of dicts and sets; its deref() gives the tensor."""
+        return Reference(self)
 
     def add_consumer(self, operation: Operation) -> None:
         """Notes an operation that reads the tensor."""

@@ -13,7 +13,6 @@ _SPECS = "data sets and functions have shapes and dtypes, without objects that d
 _BUILD = "describes a build of TensorFlow's libraries"
 _RESEARCH = "an experiment of TensorFlow's contrib that programs do not use"
 _CLOUD = "belongs to a service or file system outside"
-_COMPLEX = "use tf.cast"
 _QUANTIZED = "no tensor has a quantized dtype"
 _MIXED = "training has one dtype: cast explicitly"
 
@@ -128,10 +127,8 @@ PATTERNS: dict[str, str] = {
     "layers.experimental": "layers have the names of tf.layers",
     "load_file_system_library": "paths with :// are opened by fsspec",
     "lookup.experimental": "use tf.lookup.StaticHashTable",
-    "matrix_square_root": "use scipy.linalg in tf.py_func",
     "nondifferentiable_batch_function": "there is no server of batches",
     "quantization.quantize_and_dequantize": "use tf.quantization.fake_quant_with_min_max_args",
-    "recompute_grad": "values of the forward pass are kept",
     "saved_model.experimental": "use tf.saved_model.Builder",
     "saved_model.load_v2": "use tf.saved_model.load",
     "sparse.SparseConditionalAccumulator": "add gradients up in variables by scatter_add",
@@ -143,7 +140,6 @@ PATTERNS: dict[str, str] = {
     "summary.initialize": "use tf.contrib.summary.initialize",
     "test.StubOutForTesting": "use unittest.mock",
     "test.benchmark_config": "use timeit",
-    "to_complex*": _COMPLEX,
     "train.ClusterDef": _ONE,
     "train.JobDef": _ONE,
     "train.ServerDef": _ONE,

@@ -258,6 +258,11 @@ class VariableScope:
         prefix = self._name + "/" if self._name else ""
         return scopes.get_default_graph().get_collection(name, prefix)
 
+    def get_variable(self, _store: Any, name: str, *arguments: Any, **options: Any) -> Any:
+        """tf.get_variable in this scope; the first argument, TensorFlow's store, has no effect."""
+        with variable_scope(self):
+            return get_variable(name, *arguments, **options)
+
     def global_variables(self) -> list[Variable]:
         """The global variables in this scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)

@@ -120,8 +120,45 @@ def scaled_losses(tf: Any) -> Any:
     ]  # fmt: skip
 
 
+def newer_names(tf: Any) -> Any:
+    """Arguments by their newer names."""
+    nn = tf.nn
+    moments = (np.array([0.1, -0.2, 0.3], np.float32), np.array([1.0, 2.0, 0.5], np.float32))
+    above = numbers(2, 6, 7, 2)
+    return [
+        tf.count_nonzero(input=ROWS, axis=1), tf.batch_to_space(
+            numbers(4, 2, 3, 1), [[0, 1], [1, 0]], None, block_shape=2),
+        tf.space_to_batch(IMAGE, [[0, 0], [1, 0]], block_shape=2),
+        tf.convert_to_tensor(1, dtype_hint=tf.float32) / 2,
+        tf.string_split(["a b", "c"], result_type="SparseTensor"),
+        tf.strings.to_hash_bucket(string_tensor=["a", "b"], num_buckets=100),
+        nn.conv2d_backprop_input(
+            input_sizes=[2, 6, 7, 3], filters=numbers(3, 3, 3, 2), out_backprop=above,
+            strides=[1, 1, 1, 1], padding="SAME"),
+        nn.batch_norm_with_global_normalization(
+            input=IMAGE, mean=moments[0], variance=moments[1], beta=moments[0],
+            gamma=moments[1], variance_epsilon=0.01, scale_after_normalization=True),
+        tf.cast(tf.ones(2), tf.as_dtype(type_value="float64")),
+    ]  # fmt: skip
+
+
+def matrices_and_numbers(tf: Any) -> Any:
+    """Square roots of matrices, complex numbers, functions that are computed again."""
+    matrix = numbers(2, 3, 3)
+    x = tf.constant(IMAGE)
+    made = tf.recompute_grad(lambda x: tf.sin(x) * x)(x)
+    return [
+        tf.matrix_square_root(matrix @ matrix.transpose(0, 2, 1) + np.eye(3, dtype=np.float32)),
+        tf.to_complex64(matrix), tf.to_complex128(matrix[0]), made, tf.gradients(made, x),
+    ]  # fmt: skip
+
+
 SCENES: dict[str, Scene] = {
-    f.__name__: f for f in (sets, serialized, compressed, windows, labels, scaled_losses)
+    f.__name__: f
+    for f in (
+        *(sets, serialized, compressed, windows, labels, scaled_losses, newer_names),
+        matrices_and_numbers,
+    )
 }
 
 

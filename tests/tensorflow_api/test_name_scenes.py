@@ -29,3 +29,28 @@ def test_a_scene_gives_the_values_of_tensorflow(name: str, target: str) -> None:
 
 def test_every_scene_is_recorded() -> None:
     assert list(STORED) == list(name_scenes.SCENES)
+
+
+def test_structures_are_compared_by_the_names_of_the_arguments() -> None:
+    tf.nest.assert_same_structure(nest1=[1, (2,)], nest2=[3, (4,)])
+    assert tf.nest.pack_sequence_as(structure=[1, (2,)], flat_sequence=[3, 4]) == [3, (4,)]
+    assert tf.nest.is_nested(seq=[1]) and not tf.nest.is_nested(seq="text")
+
+
+def test_tensors_are_keys_by_their_references() -> None:
+    with tf.Graph().as_default():
+        x, y = tf.constant(1.0), tf.constant(1.0)
+        held = {x.experimental_ref(): "x", y.experimental_ref(): "y"}
+        assert held[x.experimental_ref()] == "x" and held[y.experimental_ref()] == "y"
+        assert x.experimental_ref().deref() is x
+        slices = tf.IndexedSlices(x, tf.constant([0]))
+        both = tf.add(slices.values, 1.0, name="both")
+        assert slices.consumers() == [both.op]
+
+
+def test_a_variable_scope_makes_variables() -> None:
+    with tf.Graph().as_default():
+        with tf.variable_scope("outer") as scope:
+            pass
+        made = scope.get_variable(None, "v", [2])
+        assert made.op.name == "outer/v" and made.shape.as_list() == [2]

@@ -485,16 +485,37 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
 
 
 @api_guard.operator
-def space_to_batch(input: Any, paddings: Any, block_size: int, name: str | None = None) -> Tensor:
-    """space_to_batch_nd over height and width with square blocks."""
-    result = space_to_batch_nd(input, [block_size] * 2, paddings, name=name or "SpaceToBatch")
+def space_to_batch(
+    input: Any, paddings: Any, block_size: int | None = None, name: str | None = None,
+    block_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    """space_to_batch_nd over height and width with square blocks.
+
+    block_shape: the newer name of block_size.
+    """
+    result = space_to_batch_nd(
+        input, _block_sizes(block_size, block_shape), paddings, name=name or "SpaceToBatch"
+    )
     result.set_shape(result.shape.with_rank(4))
     return result
 
 
 @api_guard.operator
-def batch_to_space(input: Any, crops: Any, block_size: int, name: str | None = None) -> Tensor:
-    """batch_to_space_nd over height and width with square blocks."""
-    result = batch_to_space_nd(input, [block_size] * 2, crops, name=name or "BatchToSpace")
+def batch_to_space(
+    input: Any, crops: Any, block_size: int | None = None, name: str | None = None,
+    block_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    """batch_to_space_nd over height and width with square blocks; block_shape as
+    space_to_batch's."""
+    result = batch_to_space_nd(
+        input, _block_sizes(block_size, block_shape), crops, name=name or "BatchToSpace"
+    )
     result.set_shape(result.shape.with_rank(4))
     return result
+
+
+def _block_sizes(size: int | None, shape: Any) -> Any:
+    """The two sizes of a block."""
+    if (size is None) == (shape is None):
+        raise ValueError("expected one of block_size and block_shape")
+    return [size if shape is None else shape] * 2

@@ -23,7 +23,7 @@ from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.support import api_guard
 
-__all__ = ["logm", "sqrtm"]
+__all__ = ["logm", "matrix_square_root", "sqrtm"]
 
 #: Gauss and Legendre's points and weights for integrals from 0 to 1
 _POINTS, _WEIGHTS = (v / 2 for v in np.polynomial.legendre.leggauss(8))
@@ -69,6 +69,9 @@ def sqrtm(input: Any, name: str | None = None) -> Tensor:
         schur = general_eigen.schur(elementwise.cast(x, dtypes.complex128))
         root = elementwise.cast(_mapped_back(schur, _root(schur.triangle)), x.dtype)
         return with_gradient(x, [root], _slope_of_root, at)[0]
+
+
+matrix_square_root = sqrtm
 
 
 def _mapped_back(schur: general_eigen.Schur, triangle: Tensor) -> Tensor:

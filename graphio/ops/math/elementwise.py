@@ -92,6 +92,8 @@ __all__ = [
     "tan",
     "tanh",
     "to_bfloat16",
+    "to_complex64",
+    "to_complex128",
     "to_double",
     "to_float",
     "to_int32",
@@ -394,6 +396,18 @@ def to_float(x: Any, name: str = "ToFloat") -> Tensor:
 def to_double(x: Any, name: str = "ToDouble") -> Tensor:
     """x as float64."""
     return cast(x, dtypes.float64, name=name)
+
+
+@api_guard.operator
+def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
+    """x as complex64."""
+    return cast(x, dtypes.complex64, name=name)
+
+
+@api_guard.operator
+def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
+    """x as complex128."""
+    return cast(x, dtypes.complex128, name=name)
 
 
 @api_guard.operator

@@ -261,16 +261,24 @@ def reduce_logsumexp(x: Any, axis: Any, keepdims: bool, name: str | None) -> Ten
 
 @api_guard.operator
 def count_nonzero(
-    input_tensor: Any,
+    input_tensor: Any = None,
     axis: Any = None,
     keepdims: bool | None = None,
     dtype: Any = dtypes.int64,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
+    input: Any = None,
 ) -> Tensor:
     """The number of elements over the axes that are not 0, of strings not empty; dtype of the
-    result: int64 unless given."""
+    result: int64 unless given. input is the newer name of input_tensor.
+
+    Raises:
+        ValueError: both are given, or none.
+    """
+    if (input_tensor is None) == (input is None):
+        raise ValueError("count_nonzero: expected one of input_tensor and input")
+    input_tensor = input if input_tensor is None else input_tensor
     axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
     with scope(name, "count_nonzero") as at:
         x = convert_to_tensor(input_tensor, name="input_tensor")

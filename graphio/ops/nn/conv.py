@@ -243,14 +243,15 @@ def conv2d_transpose(
 @api_guard.operator
 def conv2d_backprop_input(
     input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    filter: Any = None,
+    out_backprop: Any = None,
+    strides: Any = None,
+    padding: Any = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
+    filters: Any = None,
 ) -> Tensor:
     """The gradient of conv2d by its input.
 
@@ -264,8 +265,15 @@ def conv2d_backprop_input(
         data_format: NHWC or NCHW.
         dilations: as conv2d's.
         name: of the operation.
+        filters: the newer name of filter.
+
+    Raises:
+        ValueError: filter and filters are given, or none of them.
     """
     op = "Conv2DBackpropInput"
+    if (filter is None) == (filters is None):
+        raise ValueError(f"{op}: expected one of filter and filters")
+    filter = filters if filter is None else filter
     first = channels_first(data_format, op)
     word, pairs = word_or_pairs(padding, first, op)
     steps = spatial(strides, first, op, "strides")

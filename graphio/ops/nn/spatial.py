@@ -159,7 +159,7 @@ def extract_volume_patches(
         name: of the operation.
 
     Returns:
-        A tensor (n, d', h', w', product of ksizes * c).
+        A tensor (n, d', h', w', ksizes multiplied with c).
 
     Raises:
         ValueError: the sizes are not known, or the first or last of ksizes or strides is not 1.

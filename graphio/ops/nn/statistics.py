@@ -224,16 +224,29 @@ def _fused_of_volumes(
 
 @api_guard.operator
 def batch_norm_with_global_normalization(
-    t: Any,
-    m: Any,
-    v: Any,
-    beta: Any,
-    gamma: Any,
-    variance_epsilon: float,
-    scale_after_normalization: bool,
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: float | None = None,
+    scale_after_normalization: bool | None = None,
     name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
 ) -> Tensor:
-    """batch_normalization with mean m and variance v; gamma is left out unless it is to scale."""
+    """batch_normalization with mean m and variance v; gamma is left out unless it is to scale.
+    input, mean and variance are the newer names of t, m and v.
+
+    Raises:
+        ValueError: one of them has no value, or two.
+    """
+    if any((old is None) == (new is None) for old, new in ((t, input), (m, mean), (v, variance))):
+        raise ValueError("expected one of t and input, of m and mean, and of v and variance")
+    if variance_epsilon is None:
+        raise ValueError("expected variance_epsilon")
+    t, m, v = (x if x is not None else y for x, y in ((t, input), (m, mean), (v, variance)))
     factor = gamma if scale_after_normalization else None
     return nn.batch_normalization(t, m, v, beta, factor, variance_epsilon, name=name)
 

@@ -233,8 +233,9 @@ def _joined_in_run(x: Tensor, axis: Any, separator: bytes, keep: bool, name: str
 
 @api_guard.operator
 def string_split(
-    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None
-) -> SparseTensor:
+    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None,
+    result_type: str = "SparseTensor", name: str | None = None,
+) -> SparseTensor:  # fmt: skip
     """The parts of each string between the characters of sep.
 
     Args:
@@ -243,16 +244,23 @@ def string_split(
             None: a space.
         skip_empty: True leaves empty parts out.
         delimiter: old name of sep.
+        result_type: SparseTensor; there are no ragged tensors.
+        name: name scope of the operations.
 
     Returns:
         A SparseTensor (n, most parts of a string) of strings.
 
     Raises:
-        ValueError: source is not a vector.
+        ValueError: source is not a vector, or another result_type.
     """
+    if result_type != "SparseTensor":
+        raise ValueError(
+            f"string_split: result_type is {result_type!r}, expected 'SparseTensor': ragged "
+            "tensors are not part of this version"
+        )
     chosen = delimiter if sep is None else sep
     attrs = {"letters": 1, "skip_empty": int(skip_empty), "limit": -1}
-    return _split("StringSplit", source, b" " if chosen is None else chosen, None, attrs)
+    return _split("StringSplit", source, b" " if chosen is None else chosen, name, attrs)
 
 
 @api_guard.operator

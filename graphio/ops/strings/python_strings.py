@@ -273,24 +273,31 @@ def _bucketed(
 
 
 @api_guard.operator
-def string_to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+def string_to_hash_bucket(
+    string_tensor: Any = None, num_buckets: int | None = None, name: str | None = None,
+    input: Any = None,
+) -> Tensor:  # fmt: skip
     """A number below num_buckets for each string, the same in every run and on every machine.
 
     The hash is MurmurHash64A, as TensorFlow's, so that rows of a table that was trained there are
     found.
 
     Args:
-        input: string tensor.
+        string_tensor: string tensor.
         num_buckets: how many numbers there are, 1 or more.
         name: of the operation.
+        input: the newer name of string_tensor.
 
     Returns:
         An int64 tensor of input's shape.
 
     Raises:
-        ValueError: num_buckets is less than 1.
+        ValueError: num_buckets is less than 1, or both names of the tensor are given, or none.
     """
-    return _bucketed("StringToHashBucket", hashes.murmur64, input, num_buckets, name)
+    if (string_tensor is None) == (input is None) or num_buckets is None:
+        raise ValueError("expected num_buckets, and one of string_tensor and input")
+    given = input if string_tensor is None else string_tensor
+    return _bucketed("StringToHashBucket", hashes.murmur64, given, num_buckets, name)
 
 
 @api_guard.operator

@@ -166,8 +166,8 @@ def serialize_many_sparse(
 
         def work(indices: Array, values: Array, shape: Array, dtype: Any) -> Sequence[Array]:
             rows = [indices[:, 0] == i for i in range(int(shape[0]))]
-            texts = [_row(indices[of, 1:], values[of], shape[1:], dtype) for of in rows]
-            return [np.stack(texts) if texts else np.empty((0, 3), object)]
+            strings = [_row(indices[of, 1:], values[of], shape[1:], dtype) for of in rows]
+            return [np.stack(strings) if strings else np.empty((0, 3), object)]
 
         made = python_strings.call(
             "SerializeManySparse", work, parts, [(dtypes.string, (None, 3))], at, dtype=dtype
@@ -191,9 +191,9 @@ def deserialize_many_sparse(
         kind = dtypes.as_dtype(dtype)
         width = None if rank is None else rank + 1
 
-        def work(texts: Array, kind: Any) -> Sequence[Array]:
+        def work(strings: Array, kind: Any) -> Sequence[Array]:
             types = (dtypes.int64, kind, dtypes.int64)
-            rows = [[_array(t, k) for t, k in zip(row, types, strict=True)] for row in texts]
+            rows = [[_array(t, k) for t, k in zip(row, types, strict=True)] for row in strings]
             if not rows:
                 raise errors.InvalidArgumentError(message="there is no serialized SparseTensor")
             indices = [np.insert(r[0], 0, i, axis=1) for i, r in enumerate(rows)]
