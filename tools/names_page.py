@@ -25,9 +25,51 @@ Every public name of `tf.compat.v1` and `tf.contrib` in the wheel of TensorFlow 
 missing; *not* for the reason given. `graphio compat program.py` lists the names that a program uses
 and graphio lacks. `tf.keras` and `tf.estimator`, which are separate packages, are not counted.
 
+| part | names | there | there, percent |
+|---|---:|---:|---:|
+{parts}
+
 | namespace | names | there | partly | not |
 |---|---:|---:|---:|---:|
 """
+
+#: namespaces of other accelerators, and those that come later
+_APART = ("tpu", "xla", "lite", "keras", "estimator", "feature_column", "ragged")
+#: namespaces whose functions need several machines, or graphs that run at once
+_ELSEWHERE = ("distribute", "autograph")
+_OF_CONTRIB = (
+    "layers", "slim", "rnn", "seq2seq", "legacy_seq2seq", "framework", "training", "learn", "data",
+    "util", "metrics", "opt", "image", "crf", "summary", "stateless", "cudnn_rnn", "lookup",
+    "staging", "tensorboard",
+)  # fmt: skip
+
+
+def is_plain(path: str) -> bool:
+    """Whether a name is of tf itself, outside of the namespaces apart and tf.raw_ops."""
+    return path.split(".")[0] not in (*_APART, "contrib", "raw_ops")
+
+
+def parts(statuses: dict[str, names.Status]) -> str:
+    """The rows of the figures that sum the page up."""
+    apart = ", ".join(_APART)
+    rows = {
+        f"tf without contrib, raw_ops, {apart}": is_plain,
+        "the same without distribute and autograph": lambda path: (
+            is_plain(path) and path.split(".")[0] not in _ELSEWHERE
+        ),
+        "the same as the first, with raw_ops": lambda path: (
+            is_plain(path) or path.startswith("raw_ops.")
+        ),
+        f"of contrib: {', '.join(_OF_CONTRIB)}": lambda path: (
+            path.startswith("contrib.") and path.split(".")[1] in _OF_CONTRIB
+        ),
+    }
+    lines = []
+    for head, belongs in rows.items():
+        found = [status.how for path, status in statuses.items() if belongs(path)]
+        there = found.count("there")
+        lines.append(f"| {head} | {len(found)} | {there} | {100 * there / len(found):.1f} |")
+    return "\n".join(lines)
 
 
 def space_of(path: str) -> str:
@@ -49,7 +91,7 @@ def page() -> str:
     for path in statuses:
         spaces[space_of(path)].append(path)
     order = sorted(spaces, key=lambda space: (space.startswith("contrib"), space))
-    lines = [TEXT.rstrip("\n")]
+    lines = [TEXT.format(parts=parts(statuses)).rstrip("\n")]
     for space in order:
         lines.append(row(title(space), Counter(statuses[p].how for p in spaces[space])))
     lines.append(row("all", Counter(found.how for found in statuses.values())))

@@ -116,7 +116,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
     Args:
         serialized: string scalar.
         out_type: dtype of the tensor. A run raises InvalidArgumentError for another one, and where
-            the bytes are no TensorProto.
+            the bytes are not a TensorProto.
         name: of the operation.
     """
     with scope(name, "ParseTensor") as at:
