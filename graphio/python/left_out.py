@@ -8,7 +8,6 @@ __all__ = ["PATTERNS"]
 _LATER = "not part of this version"
 _EAGER = "graphs are built first and run by a Session"
 _ONE = "a model runs in one process on one machine"
-_RECORDS = "queues are not part of this version: use tf.data, or feed placeholders"
 _SPECS = "data sets and functions have shapes and dtypes, without objects that describe both"
 _BUILD = "describes a build of TensorFlow's libraries"
 _RESEARCH = "an experiment of TensorFlow's contrib that programs do not use"
@@ -121,7 +120,6 @@ PATTERNS: dict[str, str] = {
     "io.decode_proto": _LATER,
     "io.encode_proto": _LATER,
     "io.SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
-    "io.*Queue*": _RECORDS,
     "io.match_filenames_once": "use tf.gfile.Glob",
     "layers.InputSpec": "layers check their inputs themselves",
     "layers.experimental": "layers have the names of tf.layers",
@@ -146,7 +144,6 @@ PATTERNS: dict[str, str] = {
     "train.VocabInfo": "warm starts map variables by name",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
     "train.experimental.*": _MIXED,
-    "train.maybe_*": _RECORDS,
     "train.sdca_*": "use tf.train.FtrlOptimizer",
     "contrib.all_reduce": _ONE,
     "contrib.autograph": "write tf.cond and tf.while_loop",

@@ -2,10 +2,10 @@
 
 May import summary and below.
 
-    contents        what a session has of a queue; attempts wait in it for elements or for capacity
+    contents        a queue as a session has it; attempts wait in it for elements or for capacity
     queue_ops       FIFOQueue and its relatives: operations of a graph
-    readers         TextLineReader and its relatives; reader_state: what a session has of one;
-                    record_files: what they read
+    readers         TextLineReader and its relatives; reader_state: one as a session has it;
+                    record_files: their records
     producers       string_input_producer and its relatives
     batching        tf.train.batch and its relatives; sparse_elements: SparseTensors in queues
     building        how their methods build operations

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Settings:
-    """What the functions have in common.
+    """The arguments that the functions have in common.
 
     Attributes:
         scope: the default name scope.
@@ -80,9 +80,9 @@ class _Settings:
             share = elementwise.cast(size, dtypes.float32) * (1.0 / self.capacity)
             scalar(f"fraction_of_{self.capacity}_full", share)
             return
-        room = self.capacity - least
-        above = elementwise.cast(elementwise.maximum(0, size - least), dtypes.float32)
-        scalar(f"fraction_over_{least}_of_{room}_full", above * (1.0 / room))
+        above = self.capacity - least
+        found = elementwise.cast(elementwise.maximum(0, size - least), dtypes.float32)
+        scalar(f"fraction_over_{least}_of_{above}_full", found * (1.0 / above))
 
 
 def _batched(tensors_list: Sequence[Any], settings: _Settings) -> Any:

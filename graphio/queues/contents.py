@@ -1,7 +1,7 @@
-"""What a session has of a queue: its elements, and the attempts that wait for some.
+"""A queue as a session has it: its elements, and the attempts that wait for some.
 
 As in TensorFlow, attempts to enqueue and to dequeue are each served in order. One for many elements
-takes them as they come; when it is cancelled, elements that it took go back to their places.
+takes them as they come; when it is cancelled, elements that it took go back to where they were.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ class Contents:
         while self._ended:
             try:
                 attempt, results, error = self._ended.pop(0)
-            except IndexError:  # another thread has told
+            except IndexError:  # another thread has finished it
                 return
             attempt.finish(results, error)
 
@@ -353,7 +353,7 @@ class Padded(Contents):
 
 
 class Prioritized(Contents):
-    """The elements of a PriorityQueue: the least first component comes first."""
+    """The elements of a PriorityQueue: the smallest first component comes first."""
 
     def __init__(self, *args: Any) -> None:
         self._count = 0

@@ -41,7 +41,7 @@ _CLASSES: dict[str, type[Contents]] = {
 
 @dataclass(frozen=True)
 class _Facts:
-    """What a queue's operation says of it.
+    """The attributes of a queue's operation.
 
     Attributes:
         kind: a key of _CLASSES.
@@ -454,7 +454,7 @@ def _gather(stacked: Tensor, at: Any) -> Tensor:
 
 
 def _common(one: TensorShape, two: TensorShape) -> TensorShape:
-    """What two shapes have in common."""
+    """The sizes that two shapes have in common."""
     if one.ndims is None or one.ndims != two.ndims:
         return TensorShape(None)
     pairs = zip(one.as_list(), two.as_list(), strict=True)
@@ -658,7 +658,7 @@ class PaddingFIFOQueue(_Made):
 
 
 class PriorityQueue(_Made):
-    """A queue that gives the element with the least priority first; those of the same priority in
+    """A queue that gives the element with the smallest priority first; those of the same priority in
     their order.
 
     The first component of an element, before those of types, is its priority: int64 scalar.

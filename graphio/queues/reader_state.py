@@ -1,4 +1,4 @@
-"""What a session has of a reader: its place in its work, and the counts."""
+"""A reader as a session has it: its position in its work, and the counts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ReaderState:
             close()
 
     def reset(self) -> Steps[list[Any]]:
-        """Begins anew, with other work."""
+        """Begins again, with other work."""
         yield from wait(self._turn.take())
         self._stop()
         self._work, self._started, self.finished, self.produced = b"", 0, 0, 0

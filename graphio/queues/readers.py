@@ -195,7 +195,7 @@ class ReaderBase:
 
     @_method
     def reset(self, name: str | None = None) -> Operation:
-        """An operation that lets the reader begin anew, with the next work."""
+        """An operation that lets the reader begin again, with the next work."""
         return self._operation(_reset, "ReaderResetV2", [], [], [], name)
 
     def _scalar(self, bind: Any, tf_type: str, dtype: Any, name: str | None) -> Tensor:

@@ -77,7 +77,7 @@ def _fixed_length(
 
 
 def _without(ahead: bytes, count: int, file: Any) -> bytes:
-    """What follows count bytes."""
+    """The bytes after the first count."""
     if len(ahead) < count:
         file.read(count - len(ahead))
     return ahead[count:]

@@ -24,7 +24,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def _all(fetches: Any, target: str = "cinfer") -> list[Any]:
-    """What runs give until the data ends."""
+    """The results of runs until the data ends."""
     found = []
     with tf.Session(target) as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])

@@ -42,7 +42,7 @@ Bind = Callable[[Any], Function]
 
 
 class Attempt:
-    """What a run waits for.
+    """Something that a run waits for.
 
     Attributes:
         done: whether it has ended.
@@ -91,11 +91,11 @@ class Turn:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._taken = False
-        self._others: deque[_Place] = deque()
+        self._others: deque[_Waiter] = deque()
 
     def take(self) -> Attempt:
         """An attempt to take it."""
-        made = _Place(self)
+        made = _Waiter(self)
         with self._lock:
             if self._taken:
                 self._others.append(made)
@@ -112,16 +112,16 @@ class Turn:
         if following is not None:
             following.finish()
 
-    def leave(self, place: _Place) -> bool:
+    def leave(self, waiter: _Waiter) -> bool:
         """Takes one that waits out of the row; False: it has the lock."""
         with self._lock:
-            if place not in self._others:
+            if waiter not in self._others:
                 return False
-            self._others.remove(place)
+            self._others.remove(waiter)
             return True
 
 
-class _Place(Attempt):
+class _Waiter(Attempt):
     __slots__ = ("_turn",)
 
     def __init__(self, turn: Turn) -> None:
