@@ -112,6 +112,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
     "graphio.support.logging": ("get_logger",),
+    "graphio.queues.accumulators": ("ConditionalAccumulator", "ConditionalAccumulatorBase"),
     "graphio.queues.queue_ops": (
         "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
     ),

@@ -520,6 +520,8 @@ from graphio.protos.node_def import NodeDef as NodeDef
 from graphio.protos.node_def import make_ndarray as make_ndarray
 from graphio.protos.node_def import make_tensor_proto as make_tensor_proto
 from graphio.protos.signature_def import TensorInfo as TensorInfo
+from graphio.queues.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from graphio.queues.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from graphio.queues.queue_ops import FIFOQueue as FIFOQueue
 from graphio.queues.queue_ops import PaddingFIFOQueue as PaddingFIFOQueue
 from graphio.queues.queue_ops import PriorityQueue as PriorityQueue

@@ -60,7 +60,6 @@ _LEFT_OUT = {
     "get_session_handle": _HANDLES,
     "get_session_tensor": _HANDLES,
     "delete_session_tensor": _HANDLES,
-    "ConditionalAccumulator": "add gradients up in variables by assign_add",
     "SparseConditionalAccumulator": "add gradients up in variables by scatter_add",
     "betainc": _SPECIAL,
     "igamma": _SPECIAL,

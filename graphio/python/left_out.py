@@ -84,7 +84,6 @@ PATTERNS: dict[str, str] = {
     "contrib.util.*": _LATER,
     "CXX11_ABI_FLAG": _BUILD,
     "MONOLITHIC_BUILD": _BUILD,
-    "ConditionalAccumulatorBase": "add gradients up in variables by assign_add",
     "CriticalSection": "a session runs a graph in a fixed order: nothing needs a lock",
     "IndexedSlicesSpec": _SPECS,
     "LogMessage": "no message of TensorFlow's logging is written",

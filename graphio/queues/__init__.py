@@ -9,6 +9,7 @@ May import summary and below.
     producers       string_input_producer and its relatives
     batching        tf.train.batch and its relatives; sparse_elements: SparseTensors in queues
     building        how their methods build operations
+    accumulators    ConditionalAccumulator
     queue_runner    QueueRunner: threads that run operations
 
 A run waits outside of its engine: graphio/ops/base/waiting.py.

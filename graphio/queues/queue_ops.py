@@ -658,8 +658,8 @@ class PaddingFIFOQueue(_Made):
 
 
 class PriorityQueue(_Made):
-    """A queue that gives the element with the smallest priority first; those of the same priority in
-    their order.
+    """A queue that gives the element with the smallest priority first; equal ones come in their
+    order.
 
     The first component of an element, before those of types, is its priority: int64 scalar.
 

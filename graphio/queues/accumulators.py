@@ -1,0 +1,316 @@
+"""ConditionalAccumulator: gradients are added up until there are enough of them.
+
+Sums are of a session, and no checkpoint has them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.framework import api_boundary, dtypes
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.dtypes import DType
+from graphio.framework.graph import Operation, Tensor
+from graphio.framework.operation import TENSORFLOW_ATTRIBUTES
+from graphio.framework.tensor_shape import TensorShape
+from graphio.ops.base.waiting import Attempt, Steps, resources_of, wait, waiting_call
+from graphio.ops.math import elementwise
+from graphio.queues.building import builds_with
+from graphio.support import errors
+
+__all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase"]
+
+Array = np.ndarray[Any, Any]
+
+
+class _Take(Attempt):
+    """An attempt to take the sum of so many gradients."""
+
+    __slots__ = ("_sums", "required")
+
+    def __init__(self, sums: _Sums, required: int) -> None:
+        super().__init__()
+        self._sums, self.required = sums, required
+
+    def cancel(self) -> None:
+        self._sums.cancel(self)
+
+
+class _Sums:
+    """An accumulator as a session has it.
+
+    Args:
+        title: for errors.
+        shape: of a gradient.
+        mean: whether the sum is divided by the count.
+    """
+
+    def __init__(self, title: str, shape: TensorShape, mean: bool) -> None:
+        self._title, self._shape, self._mean = title, shape, mean
+        self._lock = threading.RLock()
+        self._takes: deque[_Take] = deque()
+        self._sum: Array | None = None
+        self.count = 0
+        self.step = 0
+
+    def apply(self, local_step: int, gradient: Array) -> None:
+        """Adds a gradient, unless its step is over.
+
+        Raises:
+            InvalidArgumentError: it has another shape.
+        """
+        with self._lock:
+            expected = self._shape if self._sum is None else TensorShape(self._sum.shape)
+            if not expected.is_compatible_with(gradient.shape):
+                raise errors.InvalidArgumentError(
+                    message=f"{self._title}: shape mismatch: expected {expected.as_list()}, got "
+                    f"{list(gradient.shape)}"
+                )
+            if local_step < self.step:
+                return
+            self._sum = gradient.copy() if self._sum is None else self._sum + gradient
+            self.count += 1
+            self._serve()
+
+    def take(self, required: int) -> Attempt:
+        """An attempt to take the sum, or mean, of the gradients since the last one.
+
+        Raises:
+            InvalidArgumentError: required is less than 1.
+        """
+        if required < 1:
+            raise errors.InvalidArgumentError(
+                message=f"{self._title}: num_required is {required}, expected 1 or more"
+            )
+        made = _Take(self, required)
+        with self._lock:
+            self._takes.append(made)
+            self._serve()
+        return made
+
+    def _serve(self) -> None:
+        while self._takes and self._sum is not None and self.count >= self._takes[0].required:
+            found, count = self._sum, self.count
+            self._sum, self.count, self.step = None, 0, self.step + 1
+            mean = (found / np.asarray(count, found.dtype)).astype(found.dtype)
+            self._takes.popleft().finish([mean if self._mean else found])
+
+    def cancel(self, take: _Take) -> None:
+        """Ends an attempt."""
+        with self._lock:
+            if not take.done:
+                self._takes.remove(take)
+                text = "TakeGrad operation was cancelled"
+                take.finish(error=errors.CancelledError(message=text))
+
+
+class _Opener:
+    """From a session to a function that makes the accumulator at its first call, and gives its
+    name.
+
+    Attributes:
+        key: the name, known once the operation has its name.
+    """
+
+    def __init__(self, shape: TensorShape, mean: bool) -> None:
+        self._shape, self._mean, self.key = shape, mean, ""
+
+    def __call__(self, session: Any) -> Any:
+        resources, key = resources_of(session), self.key
+        title = f"ConditionalAccumulator '{key}'"
+
+        def call(inputs: list[Any]) -> list[Any]:
+            resources.get(("accumulator", key), lambda: _Sums(title, self._shape, self._mean))
+            return [np.array(key.encode(), object)]
+
+        return call
+
+
+def _sums(session: Any, key: Any) -> _Sums:
+    name = np.asarray(key).item().decode()
+    found: _Sums | None = resources_of(session).find(("accumulator", name))
+    if found is None:
+        raise errors.NotFoundError(message=f"Resource accumulator {name} does not exist.")
+    return found
+
+
+def _apply(session: Any) -> Any:
+    def call(inputs: list[Any]) -> list[Any]:
+        _sums(session, inputs[0]).apply(int(inputs[1]), np.asarray(inputs[2]))
+        return []
+
+    return call
+
+
+def _take(session: Any) -> Any:
+    def call(inputs: list[Any]) -> Steps[list[Any]]:
+        found: list[Any] = yield from wait(_sums(session, inputs[0]).take(int(inputs[1])))
+        return found
+
+    return call
+
+
+def _count(session: Any) -> Any:
+    return lambda inputs: [np.array(_sums(session, inputs[0]).count, np.int32)]
+
+
+def _set_step(session: Any) -> Any:
+    def call(inputs: list[Any]) -> list[Any]:
+        _sums(session, inputs[0]).step = int(inputs[1])
+        return []
+
+    return call
+
+
+_method = builds_with("accumulator_ref")
+
+
+class ConditionalAccumulatorBase:
+    """An accumulator of gradients.
+
+    Args:
+        dtype: of a gradient.
+        shape: of one; None: any.
+        accumulator_ref: the output of an accumulator's operation.
+    """
+
+    def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
+        self._dtype = dtypes.as_dtype(dtype)
+        self._shape = TensorShape(shape)
+        self._accumulator_ref = accumulator_ref
+        self._name: str = accumulator_ref.op.name.rsplit("/", 1)[-1]
+
+    @property
+    def accumulator_ref(self) -> Tensor:
+        """The tensor that stands for it: a string, the name that a session has for it."""
+        return self._accumulator_ref
+
+    @property
+    def name(self) -> str:
+        """The last part of the operation's name."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """Of a gradient."""
+        return self._dtype
+
+    @_method
+    def num_accumulated(self, name: str | None = None) -> Tensor:
+        """How many gradients it has: int32 scalar."""
+        kinds = [(dtypes.int32, TensorShape([]))]
+        at = name or f"{self._name}_NumAccumulated"
+        return self._operation(_count, "NumAccumulated", [], kinds, at).outputs[0]
+
+    @_method
+    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
+        """An operation that sets the step: gradients of an earlier one are dropped.
+
+        Args:
+            new_global_step: integer scalar.
+            name: of the operation.
+        """
+        step = elementwise.cast(new_global_step, dtypes.int64)
+        return self._operation(_set_step, "SetGlobalStep", [step], [], name)
+
+    def _operation(
+        self, bind: Any, action: str, inputs: Sequence[Tensor],
+        outputs: Sequence[tuple[DType, TensorShape]], name: str | None,
+    ) -> Operation:  # fmt: skip
+        tf_type = f"ResourceAccumulator{action}"
+        return waiting_call(
+            bind,
+            [self._accumulator_ref, *inputs],
+            outputs,
+            function=f"{self._accumulator_ref.op.name}/{action}",
+            name=name or tf_type,
+            tf_type=tf_type,
+        )
+
+
+class ConditionalAccumulator(ConditionalAccumulatorBase):
+    """Adds gradients up; who takes their mean waits until there are enough.
+
+    Args:
+        dtype: of a gradient, a number's.
+        shape: of one; None: that of the first.
+        shared_name: accumulators of one name are one in a session; None: it is separate.
+        name: of the operation.
+        reduction_type: "MEAN" or "SUM".
+
+    Raises:
+        ValueError: another reduction_type.
+
+    Example:
+        >>> sums = tf.ConditionalAccumulator(tf.float32, shape=())
+        >>> add, mean = [sums.apply_grad(1.0), sums.apply_grad(4.0)], sums.take_grad(2)
+        >>> with tf.Session() as session:
+        ...     session.run(add)
+        ...     print(session.run(mean))
+        2.5
+    """
+
+    @api_boundary.rolling_back
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str | None = "conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
+        if reduction_type not in ("MEAN", "SUM"):
+            raise ValueError(f"reduction_type is {reduction_type!r}, expected 'MEAN' or 'SUM'")
+        opener = _Opener(TensorShape(shape), reduction_type == "MEAN")
+        made = waiting_call(
+            opener,
+            [],
+            [(dtypes.string, TensorShape([]))],
+            function=name or "ConditionalAccumulator",
+            name=name or "ConditionalAccumulator",
+            tf_type="ResourceConditionalAccumulator",
+        )
+        opener.key = shared_name or made.name
+        TENSORFLOW_ATTRIBUTES.of(made.graph)[made] = {
+            "dtype": dtypes.as_dtype(dtype), "shape": TensorShape(shape), "container": b"",
+            "shared_name": (shared_name or "").encode(), "reduction_type": reduction_type.encode(),
+        }  # fmt: skip
+        super().__init__(dtype, shape, made.outputs[0])
+
+    @builds_with("accumulator_ref")
+    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
+        """An operation that adds a gradient, unless its step is before the accumulator's.
+
+        Args:
+            grad: of the dtype and shape.
+            local_step: integer scalar.
+            name: of the operation.
+
+        Raises:
+            ValueError: grad has another shape. InvalidArgumentError: of the run: it turns out so.
+        """
+        gradient = convert_to_tensor(grad, self._dtype)
+        gradient.shape.assert_is_compatible_with(self._shape)
+        step = elementwise.cast(local_step, dtypes.int64)
+        return self._operation(_apply, "ApplyGradient", [step, gradient], [], name)
+
+    @builds_with("accumulator_ref")
+    def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
+        """The mean, or sum, of the gradients since it was taken last, once there are enough; the
+        step goes up by one.
+
+        Args:
+            num_required: how many, int32 scalar.
+            name: of the operation.
+
+        Raises:
+            InvalidArgumentError: of the run: num_required is less than 1.
+        """
+        required = convert_to_tensor(num_required, dtypes.int32)
+        outputs = [(self._dtype, self._shape)]
+        return self._operation(_take, "TakeGradient", [required], outputs, name).outputs[0]
