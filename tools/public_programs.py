@@ -32,8 +32,10 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/public_programs.md"
 LARGEST = 1 << 20  # bytes of a file that is taken out of a repository
 WAYS = ("runtime", "cinfer", "unchanged")
-#: for every program: handwritten digits come from a folder next to it; what numpy has dropped
+#: for every program: handwritten digits come from a folder next to it; what numpy and scipy have dropped
 ALWAYS = (
+    (r"\bscipy\.sparse\.linalg\.eigen\.arpack\b", "scipy.sparse.linalg"),
+    (r"\bscipy\.misc\b", "imageio"),
     (r"read_data_sets\((\s*)(?:train_dir=)?[^,()]+", rf'read_data_sets(\1"{data.DIGITS}"'),
     (r"\bnewshape=", "shape="),
     (r"\bnp\.(int|float|bool|object)\b", r"\1"),
