@@ -292,10 +292,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
         "sparse_softmax",
     ),
-    "graphio.ops.strings.serialization": (
-        "decode_compressed", "deserialize_many_sparse", "fingerprint", "parse_tensor",
-        "serialize_many_sparse", "serialize_sparse", "serialize_tensor",
-    ),
+    "graphio.ops.strings.fingerprints": ("fingerprint",),
     "graphio.autodiff.recompute": ("recompute_grad",),
     "graphio.ops.linalg.roots": ("matrix_square_root",),
     "graphio.ops.nn.spatial": ("extract_volume_patches",),
@@ -339,7 +336,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_placeholder",
     ),
     "graphio.tensorflow_files.serializing": (
-        "parse_tensor", "serialize_sparse", "serialize_tensor",
+        "deserialize_many_sparse", "parse_tensor", "serialize_many_sparse", "serialize_sparse",
+        "serialize_tensor",
     ),
     "graphio.variables.table_initializers": ("initialize_all_tables", "tables_initializer"),
     "graphio.variables.templates": ("make_template",),

@@ -494,6 +494,7 @@ from graphio.ops.strings.example import FixedLenSequenceFeature as FixedLenSeque
 from graphio.ops.strings.example import VarLenFeature as VarLenFeature
 from graphio.ops.strings.example import parse_example as parse_example
 from graphio.ops.strings.example import parse_single_example as parse_single_example
+from graphio.ops.strings.fingerprints import fingerprint as fingerprint
 from graphio.ops.strings.joining import string_join as string_join
 from graphio.ops.strings.numbers import as_string as as_string
 from graphio.ops.strings.numbers import decode_raw as decode_raw
@@ -505,13 +506,6 @@ from graphio.ops.strings.python_strings import string_to_hash_bucket as string_t
 from graphio.ops.strings.python_strings import string_to_hash_bucket_fast as string_to_hash_bucket_fast
 from graphio.ops.strings.python_strings import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from graphio.ops.strings.sequence_example import parse_single_sequence_example as parse_single_sequence_example
-from graphio.ops.strings.serialization import decode_compressed as decode_compressed
-from graphio.ops.strings.serialization import deserialize_many_sparse as deserialize_many_sparse
-from graphio.ops.strings.serialization import fingerprint as fingerprint
-from graphio.ops.strings.serialization import parse_tensor as parse_tensor
-from graphio.ops.strings.serialization import serialize_many_sparse as serialize_many_sparse
-from graphio.ops.strings.serialization import serialize_sparse as serialize_sparse
-from graphio.ops.strings.serialization import serialize_tensor as serialize_tensor
 from graphio.protos.graph_def import GraphDef as GraphDef
 from graphio.protos.graph_import import import_graph_def as import_graph_def
 from graphio.protos.meta_graph import MetaGraphDef as MetaGraphDef
@@ -550,7 +544,9 @@ from graphio.support.version import __compiler_version__ as __compiler_version__
 from graphio.support.version import __git_version__ as __git_version__
 from graphio.support.version import __version__ as __version__
 from graphio.support.version import graphio_version as graphio_version
+from graphio.tensorflow_files.serializing import deserialize_many_sparse as deserialize_many_sparse
 from graphio.tensorflow_files.serializing import parse_tensor as parse_tensor
+from graphio.tensorflow_files.serializing import serialize_many_sparse as serialize_many_sparse
 from graphio.tensorflow_files.serializing import serialize_sparse as serialize_sparse
 from graphio.tensorflow_files.serializing import serialize_tensor as serialize_tensor
 from graphio.variables.initializers import constant_initializer as constant_initializer

@@ -9,6 +9,7 @@ from typing import Any
 __all__ = ["getter", "left_out", "refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
+_QUEUED = "use tf.contrib.training.bucket_by_sequence_length, and a state that each run is fed"
 _RECORDS = "use tf.data, or feed placeholders by feed_dict"
 _POSITIONS = "tf.train.Saver saves the positions of iterators, and restores them"
 _END = "catch tf.errors.OutOfRangeError at the end of the data"

@@ -16,9 +16,6 @@ _OTHERS = {
     "graphio": (
         "FixedLenFeature", "FixedLenSequenceFeature", "PaddingFIFOQueue", "PriorityQueue",
         "QueueBase", "RandomShuffleQueue", "VarLenFeature", "decode_base64",
-        "decode_csv", "decode_raw", "encode_base64", "matching_files", "parse_example",
-        "parse_single_example", "parse_single_sequence_example", "read_file", "write_file",
-        "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "decode_base64",
         "decode_compressed", "decode_csv", "decode_raw", "deserialize_many_sparse",
         "encode_base64", "matching_files", "parse_example", "parse_single_example",
         "parse_single_sequence_example", "parse_tensor", "read_file", "serialize_many_sparse",
@@ -28,22 +25,15 @@ _OTHERS = {
         "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg",
         "decode_png", "encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg",
     ),
-    "graphio.ops.strings.compression": ("decode_compressed",),
     "graphio.ops.strings.sequence_example": ("parse_sequence_example",),
     "graphio.python_io": (
         "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator",
     ),
     "graphio.train": ("match_filenames_once", "write_graph"),
-    "graphio.tensorflow_files.serializing": (
-        "parse_tensor", "serialize_sparse", "serialize_tensor",
-    ),
-    "graphio.train": ("write_graph",),
 }  # fmt: skip
 #: modules of these that work only with the builder loaded, which registers operators
 _OF_THE_BUILDER = {
-    "graphio.ops.strings.compression",
     "graphio.ops.strings.sequence_example",
-    "graphio.tensorflow_files.serializing",
 }
 
 

@@ -34,7 +34,6 @@ from graphio.image import encode_png as encode_png
 from graphio.image import extract_jpeg_shape as extract_jpeg_shape
 from graphio.image import is_jpeg as is_jpeg
 from graphio.io import gfile as gfile
-from graphio.ops.strings.compression import decode_compressed as decode_compressed
 from graphio.ops.strings.sequence_example import parse_sequence_example as parse_sequence_example
 from graphio.python_io import TFRecordCompressionType as TFRecordCompressionType
 from graphio.python_io import TFRecordOptions as TFRecordOptions
