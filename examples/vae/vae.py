@@ -2,7 +2,7 @@
 
     python examples/vae/vae.py [--engine runtime] [--steps 3000] [--export FOLDER]
 
-The pictures are made here: one or two bars on 8 x 8 pixels, a few pixels flipped. How good the
+The pictures are made here: one or two stripes on 8 x 8 pixels, a few pixels flipped. How good the
 model is is measured in nats a picture, on pictures that it has not seen: the evidence lower bound
 of their log-probability. The baseline is the best model whose pixels are independent.
 """
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 
 def pictures(count: int, rng: np.random.RandomState) -> Array:
-    """Pictures [count, pixels] of 0 and 1: horizontal and vertical bars, with noise."""
+    """Pictures [count, pixels] of 0 and 1: horizontal and vertical stripes, with noise."""
     made = np.zeros((count, SIDE, SIDE), bool)
     for number in range(count):
         for _ in range(rng.randint(1, 3)):
@@ -111,7 +111,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def check(options: argparse.Namespace, noise: Array, expected: Array) -> None:
-    """Runs what was exported, and stores its pictures beside it."""
+    """Runs what was exported, and stores its pictures in its folder."""
     with tf.Graph().as_default(), tf.Session(options.engine) as session:
         tags = [tf.saved_model.tag_constants.SERVING]
         signatures = tf.saved_model.loader.load(session, tags, options.export).signature_def

@@ -7,7 +7,7 @@ May import ops and below.
     identity               unit matrices, their multiples, zeros
     low_rank, householder  updates of a low rank, reflections
     circulant              circulant and Toeplitz matrices
-    composed               products, adjoints, inverses, blocks, Kronecker products
+    composed               compositions, adjoints, inverses, blocks, Kronecker's
     algebra, pairs         the rules by which operators give operators
     batches, checks        what they share
 """

@@ -1,4 +1,4 @@
-"""The rules of products, solutions, adjoints, inverses and Cholesky factors of operators."""
+"""The rules of compositions, solutions, adjoints, inverses and Cholesky factors of operators."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _both(attribute: str, a: Any, b: Any) -> bool | None:
 
 
 def _commuting(attribute: str, a: Any, b: Any) -> bool | None:
-    """The hint of a product of operators that commute: True where both are."""
+    """The hint of a composition of operators that commute: True where both are."""
     hints = (getattr(a, attribute), getattr(b, attribute))
     return True if all(hints) else None
 
@@ -83,12 +83,12 @@ def _kept(operator: Any) -> dict[str, Any]:
     return {name: getattr(operator, name) for name in names}
 
 
-# ---- products and solutions ----
+# ---- compositions and solutions ----
 
-rule("product", LinearOperator, LinearOperator)(lambda a, b: _composed([a, b], a, b))
-rule("product", LinearOperatorIdentity, LinearOperator)(lambda a, b: b)
-rule("product", LinearOperator, LinearOperatorIdentity)(lambda a, b: a)
-rule("product", LinearOperatorIdentity, LinearOperatorIdentity)(lambda a, b: b)
+rule("composition", LinearOperator, LinearOperator)(lambda a, b: _composed([a, b], a, b))
+rule("composition", LinearOperatorIdentity, LinearOperator)(lambda a, b: b)
+rule("composition", LinearOperator, LinearOperatorIdentity)(lambda a, b: a)
+rule("composition", LinearOperatorIdentity, LinearOperatorIdentity)(lambda a, b: b)
 rule("solution", LinearOperator, LinearOperator)(
     lambda a, b: _composed([LinearOperatorInversion(a), b], a, b)
 )
@@ -105,8 +105,8 @@ def _zeros(zeros: Any, other: Any) -> Any:
     return zeros
 
 
-rule("product", LinearOperatorZeros, LinearOperator)(_zeros)
-rule("product", LinearOperator, LinearOperatorZeros)(lambda a, b: _zeros(b, a))
+rule("composition", LinearOperatorZeros, LinearOperator)(_zeros)
+rule("composition", LinearOperator, LinearOperatorZeros)(lambda a, b: _zeros(b, a))
 
 
 def _entries(operator: Any) -> Any:
@@ -123,7 +123,7 @@ _DIAGONALS = (
     (LinearOperatorScaledIdentity, LinearOperatorDiag),
 )
 for _classes in _DIAGONALS:
-    rule("product", *_classes)(
+    rule("composition", *_classes)(
         lambda a, b: LinearOperatorDiag(_entries(a) * _entries(b), **_commuting_hints(a, b))
     )
     rule("solution", *_classes)(
@@ -135,10 +135,10 @@ def _triangle(build: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: LinearOperatorLowerTriangular(build(a, b), **_triangular_hints(a, b))
 
 
-rule("product", LinearOperatorDiag, LinearOperatorLowerTriangular)(
+rule("composition", LinearOperatorDiag, LinearOperatorLowerTriangular)(
     _triangle(lambda a, b: array.expand_dims(a.diag, -1) * b.to_dense())
 )
-rule("product", LinearOperatorLowerTriangular, LinearOperatorDiag)(
+rule("composition", LinearOperatorLowerTriangular, LinearOperatorDiag)(
     _triangle(lambda a, b: a.to_dense() * array.expand_dims(b.diag, -2))
 )
 rule("solution", LinearOperatorDiag, LinearOperatorLowerTriangular)(
@@ -150,7 +150,7 @@ def _circulant(a: Any, b: Any, spectrum: Any) -> LinearOperatorCirculant:
     return LinearOperatorCirculant(spectrum, a.dtype, **_commuting_hints(a, b))
 
 
-rule("product", LinearOperatorCirculant, LinearOperatorCirculant)(
+rule("composition", LinearOperatorCirculant, LinearOperatorCirculant)(
     lambda a, b: _circulant(a, b, a.spectrum * b.spectrum)
 )
 rule("solution", LinearOperatorCirculant, LinearOperatorCirculant)(

@@ -1,4 +1,4 @@
-"""Operators that are made of others: products, adjoints, inverses, blocks, Kronecker products."""
+"""Operators that are made of others: compositions, adjoints, inverses, blocks, Kronecker's."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class _OfOperators(LinearOperator):
 
 
 class LinearOperatorComposition(_OfOperators):
-    """Products of operators.
+    """Operators one after another, the last of them first.
 
     Args:
         operators: from the left to the right.

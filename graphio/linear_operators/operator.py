@@ -274,7 +274,7 @@ class LinearOperator:
         with self._scope(name):
             return self._assert_self_adjoint()
 
-    # ---- products ----
+    # ---- multiplication ----
 
     def _tensor(self, value: Any, name: str) -> Tensor:
         x = convert_to_tensor(value, name=name)
@@ -291,7 +291,7 @@ class LinearOperator:
     def _operands(
         self, other: LinearOperator, adjoint: bool, adjoint_arg: bool, word: str
     ) -> tuple[LinearOperator, LinearOperator]:
-        """Two operators of a product or a system, as they are after the adjoints."""
+        """Two operators of a composition or a system, as they are after the adjoints."""
         left = self.adjoint() if adjoint else self
         right = other.adjoint() if adjoint_arg else other
         if not left.domain_dimension.is_compatible_with(right.range_dimension):
@@ -307,7 +307,7 @@ class LinearOperator:
     def matmul(
         self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
     ) -> Any:
-        """The products A x.
+        """A x.
 
         Args:
             x: tensor (..., N, R) of the operator's dtype, or an operator; leading axes broadcast.
@@ -325,7 +325,7 @@ class LinearOperator:
         if isinstance(x, LinearOperator):
             left, right = self._operands(x, adjoint, adjoint_arg, "x")
             with self._scope(name):
-                return pairs.product(left, right)
+                return pairs.composition(left, right)
         with self._scope(name):
             x = self._tensor(x, "x")
             self._check_size(-2 if adjoint else -1, x, -1 if adjoint_arg else -2)
@@ -338,7 +338,7 @@ class LinearOperator:
         return array.squeeze(self.matmul(array.expand_dims(x, -1), adjoint=adjoint), [-1])
 
     def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Any:
-        """The products of A and vectors.
+        """A times vectors.
 
         Args:
             x: tensor (..., N); leading axes broadcast.

@@ -1,4 +1,4 @@
-"""The rules by which operators give operators: products, solutions, adjoints, inverses, factors.
+"""The rules by which operators give operators: compositions, solutions, adjoints and others.
 
 A rule is for classes of operators; that of the nearest classes counts.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["adjoint", "cholesky", "inverse", "product", "rule", "solution"]
+__all__ = ["adjoint", "cholesky", "composition", "inverse", "rule", "solution"]
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -39,9 +39,9 @@ def _apply(kind: str, *operators: Any) -> Any:
     return _RULES[kind][nearest](*operators)
 
 
-def product(left: Any, right: Any) -> Any:
+def composition(left: Any, right: Any) -> Any:
     """The operator of left right."""
-    return _apply("product", left, right)
+    return _apply("composition", left, right)
 
 
 def solution(left: Any, right: Any) -> Any:

@@ -23,11 +23,11 @@ STEP = 1e-5
 def log_determinant(of: Callable[[Any], Any], case: bijectors_scenes.Case, x: Any) -> float:
     """log |det| of the Jacobian at one x, by central differences in one call of `of`."""
     free_x, free_y = case.free or (np.ones(x.shape, bool), None)
-    places = np.argwhere(free_x)
-    moved = np.stack([x] * (2 * len(places)))
-    for i, place in enumerate(places):
-        moved[(2 * i, *place)] += STEP
-        moved[(2 * i + 1, *place)] -= STEP
+    positions = np.argwhere(free_x)
+    moved = np.stack([x] * (2 * len(positions)))
+    for i, position in enumerate(positions):
+        moved[(2 * i, *position)] += STEP
+        moved[(2 * i + 1, *position)] -= STEP
     y = of(moved)
     y = y[:, free_y] if free_y is not None else y.reshape(len(moved), -1)
     return float(np.linalg.slogdet((y[::2] - y[1::2]) / (2 * STEP))[1])
@@ -145,12 +145,12 @@ def test_batch_normalization_normalizes_backwards(training: bool, target: str) -
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "the base class": (lambda: b.Bijector(), TypeError, "abstract"),
     "no number of axes": (lambda: b.Inline(), ValueError, "at least one of"),
-    "axes that are no number": (
+    "axes that are not a number": (
         lambda: b.Exp().inverse_log_det_jacobian(tf.ones([2]), event_ndims=(1, 2)),
         ValueError,
         "scalar",
     ),
-    "axes below the least": (
+    "axes below the minimum": (
         lambda: b.Affine([1.0]).forward_log_det_jacobian(tf.zeros([1]), event_ndims=0),
         ValueError,
         "must be larger than min_event_ndims",
@@ -177,7 +177,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "does not match",
     ),
-    "a vector that is no triangle": (
+    "a vector that is not a triangle": (
         lambda: b.FillTriangular().forward(tf.zeros([5])),
         ValueError,
         "triangular",
@@ -187,7 +187,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "scale_perturb_factor",
     ),
-    "a scale that is no operator": (
+    "a scale that is not an operator": (
         lambda: b.AffineLinearOperator([1.0], tf.eye(1)),
         TypeError,
         "LinearOperator",

@@ -186,7 +186,7 @@ def test_an_operator_does_what_its_matrices_do(name: str, static: bool, target: 
         "shape": (operator.shape_tensor(), matrix.shape),
         "dense": (operator.to_dense(), matrix),
         "matmul": (operator.matmul(tensor(x)), matrix @ x),
-        "adjoint product": (operator.matmul(tensor(y), adjoint=True), adjoint(matrix) @ y),
+        "adjoint matmul": (operator.matmul(tensor(y), adjoint=True), adjoint(matrix) @ y),
         "of an adjoint": (operator.matmul(tensor(adjoint(x)), adjoint_arg=True), matrix @ x),
         "matvec": (operator.matvec(tensor(x[:, 0])), matrix @ x[:, 0]),
         "adjoint": (operator.adjoint().to_dense(), adjoint(matrix)),
@@ -214,7 +214,7 @@ def test_an_operator_does_what_its_matrices_do(name: str, static: bool, target: 
         assert operator.shape.as_list() == list(matrix.shape)
 
 
-#: two operators whose product and solution have a class of their own
+#: two operators whose composition and solution have a special class
 PAIRS: dict[str, tuple[str, str, str, str]] = {
     "diagonals": ("diagonal", "diagonal", "LinearOperatorDiag", "LinearOperatorDiag"),
     "a diagonal and multiples": (
@@ -247,14 +247,14 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
 @TARGETS
 @pytest.mark.parametrize("name", PAIRS)
 def test_operators_give_operators(name: str, target: str) -> None:
-    left, right, product, solution = PAIRS[name]
+    left, right, composed, solution = PAIRS[name]
     a, b = (CASES[word].make(tf.constant) for word in (left, right))
     expected = [
         CASES[left].matrix @ CASES[right].matrix,
         np.linalg.solve(CASES[left].matrix, CASES[right].matrix),
     ]
     made = [a.matmul(b), a.solve(b)]
-    assert [type(operator).__name__ for operator in made] == [product, solution]
+    assert [type(operator).__name__ for operator in made] == [composed, solution]
     with tf.Session(target=target) as session:
         found = session.run([operator.to_dense() for operator in made])
     for ours, theirs in zip(found, expected, strict=True):

@@ -37,7 +37,7 @@ def formats(factor: Any = 1.0) -> dict[str, Any]:
 @TARGETS
 @pytest.mark.parametrize("factor", [1.0, 1.0 + 0.5j], ids=["real", "complex"])
 @pytest.mark.parametrize("kind", ["compact", "sequence", "matrix"])
-def test_products_and_solutions_are_those_of_the_matrices(
+def test_multiplication_and_solutions_are_those_of_the_matrices(
     kind: str, factor: Any, target: str
 ) -> None:
     diagonals, matrices, rhs = formats(factor)[kind], factor * MATRICES, factor * RHS

@@ -167,7 +167,7 @@ def triangular_scale(
 
 
 def matmul_vectors(operator: LinearOperator, x: Any) -> Any:
-    """The products of an operator and vectors (..., n)."""
+    """An operator applied to vectors (..., n)."""
     if operator.batch_shape.ndims != 0:
         return operator.matvec(x)
     return _as_rows(x, operator.matmul(_rows(x), adjoint_arg=True))

@@ -30,7 +30,7 @@ __all__ = [
     "reduce_weighted_logsumexp",
 ]
 
-#: the place of a percentile among numbers that decrease, by the kind of interpolation
+#: the index of a percentile among numbers that decrease, by the kind of interpolation
 _ROUNDINGS = {
     "lower": elementwise.ceil,
     "higher": elementwise.floor,
@@ -60,7 +60,7 @@ def percentile(
         name: of the operations.
 
     Raises:
-        ValueError: another interpolation, q is no scalar, or an axis is unknown or out of range.
+        ValueError: another interpolation, q is not a scalar, or an axis is unknown or out of range.
     """
     interpolation = interpolation or "nearest"
     if interpolation not in _ROUNDINGS:
@@ -80,8 +80,8 @@ def percentile(
         axes = _axes(x, axis)
         flat = array.reshape(x, [-1]) if axes is None else _at_the_end(x, axes)
         count = array.shape(flat)[-1]
-        place = elementwise.cast(count - 1, dtypes.float64) * (1.0 - q / 100.0)
-        index = elementwise.cast(_ROUNDINGS[interpolation](place), dtypes.int32)
+        position = elementwise.cast(count - 1, dtypes.float64) * (1.0 - q / 100.0)
+        index = elementwise.cast(_ROUNDINGS[interpolation](position), dtypes.int32)
         index = elementwise.clip_by_value(index, 0, count - 1)
         decreasing, _ = top_k(flat, k=count)
         found = decreasing[..., index]
@@ -128,7 +128,7 @@ def auto_correlation(
     normalize: bool = True,
     name: str = "auto_correlation",
 ) -> Any:
-    """The mean products of a series and itself at a lag.
+    """The mean of a series times itself at a lag.
 
     Args:
         x: floating or complex tensor of a known rank.
@@ -156,11 +156,11 @@ def auto_correlation(
         if center:
             series = series - reduction.reduce_mean(series, -1, keepdims=True)
         length = array.shape(series)[-1]
-        products = _products(series, length)
+        lags = _at_lags(series, length)
         last = length - 1 if max_lags is None else elementwise.minimum(length - 1, max_lags)
-        products = products[..., : last + 1]
+        lags = lags[..., : last + 1]
         counts = elementwise.cast(length - array.range(last + 1), dtype.real_dtype)
-        found = elementwise.cast(products, dtype) / elementwise.cast(counts, dtype)
+        found = elementwise.cast(lags, dtype) / elementwise.cast(counts, dtype)
         if normalize:
             found = found / found[..., :1]
         found.set_shape(series.shape[:-1].concatenate([_static_lags(series, max_lags)]))
@@ -175,8 +175,8 @@ def _static_lags(series: Any, max_lags: Any) -> int | None:
     return None if known is None else min(length, int(known) + 1)
 
 
-def _products(series: Any, length: Any) -> Any:
-    """The sums of products at each lag, by the Fourier transform of the series and as many
+def _at_lags(series: Any, length: Any) -> Any:
+    """The sums at each lag, by the Fourier transform of the series and as many
     zeros; complex numbers of real series are cast."""
     dtype = series.dtype.base_dtype
     wide = dtypes.complex128 if dtype.real_dtype == dtypes.float64 else dtypes.complex64

@@ -1,7 +1,8 @@
-"""Products and systems of tridiagonal matrices, which are given by their diagonals."""
+"""Multiplication and systems of tridiagonal matrices, which are given by their diagonals."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from graphio.framework.constants import convert_to_tensor
@@ -10,6 +11,7 @@ from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
 from graphio.ops.complex import parts
 from graphio.ops.linalg import matmul, matrices, solving
+from graphio.ops.math import elementwise
 from graphio.support import api_guard
 
 __all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
@@ -70,7 +72,7 @@ def _padded(diagonal: Tensor, main: Tensor, front: bool) -> Tensor:
 def tridiagonal_matmul(
     diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
-    """The products of tridiagonal matrices and others.
+    """The matrix multiplication of tridiagonal matrices and others.
 
     Args:
         diagonals: "compact": tensor (..., 3, n) of the diagonals above, on and below the main one,
@@ -95,7 +97,8 @@ def tridiagonal_matmul(
         zero = array.zeros_like(rhs[..., :1, :])
         after = array.concat([rhs[..., 1:, :], zero], -2)
         before = array.concat([zero, rhs[..., :-1, :]], -2)
-        return above * after + main * rhs + below * before
+        made: Tensor = above * after + main * rhs + below * before
+        return made
 
 
 @api_guard.operator
@@ -130,9 +133,9 @@ def tridiagonal_solve(
         above, main, below = _diagonals(diagonals, diagonals_format)
         rhs = convert_to_tensor(rhs, main.dtype, name="rhs")
         ranks = main.shape.ndims, rhs.shape.ndims
-        if None not in ranks and ranks[1] not in (ranks[0], ranks[0] + 1):
+        if None not in ranks and (ranks[1] or 0) - (ranks[0] or 0) not in (0, 1):
             raise ValueError(
-                f"Expected the rank of rhs to be {ranks[0]} or {ranks[0] + 1}, got {ranks[1]}"
+                f"Expected the rank of rhs to be {ranks[0]} or one more, got {ranks[1]}"
             )
         matrix = _complete(above, main, below)
         rhs = parts.conj(rhs) if conjugate_rhs else rhs
@@ -145,14 +148,15 @@ def tridiagonal_solve(
 
 
 def _complete(above: Tensor, main: Tensor, below: Tensor) -> Tensor:
-    """The matrices: each row of the unit matrix, and of those with a 1 beside its diagonal, times
+    """The matrices: each row of the unit matrix, and of those with a 1 next to its diagonal, times
     an element."""
     size = array.shape(main)[-1]
     unit = array.eye(size, dtype=main.dtype)
     zero = array.zeros_like(unit[:, :1])
     right = array.concat([zero, unit[:, :-1]], -1)  # the 1 in the next column
     left = array.concat([unit[:, 1:], zero], -1)
-    return sum(
-        array.expand_dims(diagonal, -1) * places
-        for diagonal, places in ((above, right), (main, unit), (below, left))
+    rows = (
+        array.expand_dims(diagonal, -1) * ones
+        for diagonal, ones in ((above, right), (main, unit), (below, left))
     )
+    return functools.reduce(elementwise.add, rows)

@@ -82,8 +82,8 @@ def _transformed(tf: Any, d: Any) -> Any:
     )
 
 
-def _turned(tf: Any, d: Any) -> Any:
-    """Vectors for a batch of numbers: the event's axes come first and turn."""
+def _rotated(tf: Any, d: Any) -> Any:
+    """Vectors for a batch of numbers: the event's axes come first and are moved."""
     return d.TransformedDistribution(
         d.Normal(_c(tf, [0.5, -0.5]), _c(tf, [1.0, 2.0])),
         d.bijectors.Affine(shift=_c(tf, LOC), scale_tril=_c(tf, TRIL)),
@@ -168,7 +168,7 @@ CASES: dict[str, Case] = {
         (),
     ),
     "transformed": Case(_transformed, np.abs(X), ()),
-    "turned": Case(_turned, X, ("entropy",)),
+    "rotated": Case(_rotated, X, ("entropy",)),
     "folded": Case(_folded, np.abs(NUMBERS), ()),
     "mixture": Case(_mixture, NUMBERS, ("mean", "stddev", "variance", "entropy_lower_bound")),
     "mixture_of_vectors": Case(_mixture_of_vectors, X, ("mean", "stddev", "entropy_lower_bound")),

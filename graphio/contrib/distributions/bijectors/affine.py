@@ -75,7 +75,7 @@ class AffineLinearOperator(_AffineOfOperator):
         name: of the scope of its operations.
 
     Raises:
-        TypeError: scale is no LinearOperator, or has another dtype than shift.
+        TypeError: scale is not a LinearOperator, or has another dtype than shift.
         ValueError: validate_args, and scale is not marked as non-singular.
     """
 

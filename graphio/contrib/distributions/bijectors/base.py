@@ -50,7 +50,7 @@ def _minima(forward: int | None, inverse: int | None) -> list[int]:
 
 
 class _Known:
-    """What is known of a pair x, y = forward(x): tensors, and the log-determinants of the inverse
+    """The known parts of a pair x, y = forward(x): tensors, and the log-determinants of the inverse
     by the number of axes that are summed."""
 
     def __init__(self) -> None:
@@ -77,12 +77,12 @@ class Bijector(abc.ABC):
         is_constant_jacobian: whether the log-determinants don't depend on x.
         validate_args: whether runs check values.
         dtype: of x; None: any.
-        forward_min_event_ndims: the least number of axes of an x; None: as the inverse's.
-        inverse_min_event_ndims: the least number of axes of a y; None: as the forward's.
+        forward_min_event_ndims: the minimum number of axes of an x; None: as the inverse's.
+        inverse_min_event_ndims: the minimum number of axes of a y; None: as the forward's.
         name: of the scope of its operations; None: by the class.
 
     Raises:
-        ValueError: both numbers of axes are None, one is negative, or a parent is no tensor.
+        ValueError: both numbers of axes are None, one is negative, or a parent is not a tensor.
         TypeError: a number of axes is not an int.
     """
 
@@ -119,12 +119,12 @@ class Bijector(abc.ABC):
 
     @property
     def forward_min_event_ndims(self) -> int:
-        """The least number of axes of an x."""
+        """The minimum number of axes of an x."""
         return self._minima[0]
 
     @property
     def inverse_min_event_ndims(self) -> int:
-        """The least number of axes of a y."""
+        """The minimum number of axes of a y."""
         return self._minima[1]
 
     @property
@@ -226,7 +226,7 @@ class Bijector(abc.ABC):
 
         Args:
             y: tensor.
-            event_ndims: the number of axes of one y; those beyond the least number are summed.
+            event_ndims: the number of axes of one y; those beyond the minimum number are summed.
             name: of the operations.
 
         Returns:
@@ -234,7 +234,7 @@ class Bijector(abc.ABC):
             several x have a y.
 
         Raises:
-            ValueError: event_ndims is below inverse_min_event_ndims, or is no integer scalar.
+            ValueError: event_ndims is below inverse_min_event_ndims, or is not an integer scalar.
             TypeError: y has another dtype than the bijector.
             NotImplementedError: the class has neither log-determinant.
         """
@@ -247,14 +247,14 @@ class Bijector(abc.ABC):
 
         Args:
             x: tensor.
-            event_ndims: the number of axes of one x; those beyond the least number are summed.
+            event_ndims: the number of axes of one x; those beyond the minimum number are summed.
             name: of the operations.
 
         Returns:
             A tensor with one number for each x, or one that broadcasts to it.
 
         Raises:
-            ValueError: event_ndims is below forward_min_event_ndims, or is no integer scalar.
+            ValueError: event_ndims is below forward_min_event_ndims, or is not an integer scalar.
             TypeError: x has another dtype than the bijector.
             NotImplementedError: several x have a y, or the class has neither log-determinant.
         """
@@ -315,7 +315,7 @@ class Bijector(abc.ABC):
             known.x = x
             return -self._ildj(known, key, kwargs, (self._by_forward, self._by_inverse))
 
-    # ---- what is known ----
+    # ---- known pairs ----
 
     def _lookup(self, table: dict[Any, _Known], value: Any, kwargs: dict[str, Any]) -> _Known:
         return table.setdefault(self._key(value, kwargs), _Known())
@@ -416,7 +416,7 @@ class Bijector(abc.ABC):
 
 
 def _summed(value: Any, ildj: Any, least: int, axes: Any) -> Any:
-    """Log-determinants, summed over the axes of events beyond the least number."""
+    """Log-determinants, summed over the axes of events beyond the minimum number."""
     ndims = value.shape.ndims
     if isinstance(axes, int) and ndims is not None:
         ones: Any = array.ones(array.shape(value)[ndims - axes - least : ndims - least], ildj.dtype)

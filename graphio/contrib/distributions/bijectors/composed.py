@@ -19,7 +19,7 @@ def _require_injective(bijector: Any, what: str) -> None:
 
 
 def _least_axes(bijectors: Sequence[Any], forward: bool) -> int:
-    """The least number of axes of what enters a chain, from either end.
+    """The minimum number of axes of what enters a chain, from either end.
 
     `inner` is the number of axes that a value has after the bijectors so far.
     """

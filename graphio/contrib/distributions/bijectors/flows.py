@@ -180,7 +180,7 @@ class RealNVP(Bijector):
 
 
 def _mask(num_blocks: int, inputs: int, outputs: int, exclusive: bool) -> Any:
-    """1 where an output depends on an input: that of its own block or, exclusive, of the blocks
+    """1 where an output depends on an input: that of the same block or, exclusive, of the blocks
     before alone; (inputs, outputs)."""
     mask = np.zeros([inputs, outputs], np.float32)
     wide, high = inputs // num_blocks, outputs // num_blocks
@@ -258,8 +258,8 @@ def masked_autoregressive_default_template(
         hidden_layers: sizes of the layers.
         shift_only: whether log_scale is None.
         activation: of the hidden layers.
-        log_scale_min_clip: the least log_scale.
-        log_scale_max_clip: the largest.
+        log_scale_min_clip: the minimum of log_scale.
+        log_scale_max_clip: the maximum.
         log_scale_clip_gradient: whether clipped numbers have no gradients.
         name: of the variables' scope; None: `masked_autoregressive_default_template`.
         args: further arguments of the layers.

@@ -31,7 +31,7 @@ class Reshape(Bijector):
 
     Raises:
         TypeError: a shape has no ints.
-        ValueError: a shape is no vector, or has two -1 or less than -1; of calls: x has another
+        ValueError: a shape is not a vector, or has two -1 or less than -1; of calls: x has another
             shape.
     """
 

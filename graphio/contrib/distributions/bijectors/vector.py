@@ -124,7 +124,7 @@ class Permute(Bijector):
 
     Raises:
         TypeError: no ints.
-        ValueError: a known vector is no permutation.
+        ValueError: a known vector is not a permutation.
     """
 
     def __init__(

@@ -38,8 +38,8 @@ class Mixture(Distribution):
         name: of the scope of its operations.
 
     Raises:
-        TypeError: cat is no Categorical, components is no list of distributions, or their dtypes
-            differ.
+        TypeError: cat is not a Categorical, components is not a list of distributions, or their
+            dtypes differ.
         ValueError: there are no components or not as many as classes, their shapes differ, or the
             events' rank is not known.
     """
@@ -178,7 +178,7 @@ class Mixture(Distribution):
             mask = one_hot(chosen, self.num_components, True, False)
             mask = pad_mixture_dimensions(mask, self, self._cat, axes)
             samples = array.stack(drawn, -axes - 1)
-            # not a product with the mask: 0 times an infinite number of another component is nan
+            # not multiplied by the mask: 0 times an infinite number of another component is nan
             kept = where_v2(mask, samples, array.zeros_like(samples))
             return reduction.reduce_sum(kept, -1 - axes)
 

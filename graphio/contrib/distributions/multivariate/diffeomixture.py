@@ -94,12 +94,12 @@ def quadrature_scheme_softmaxnormal_gauss_hermite(
     ):
         loc = convert_to_tensor(normal_loc, name="normal_loc")
         scale = _parameter(normal_scale, loc.dtype, "normal_scale", validate_args)
-        places, weights = np.polynomial.hermite.hermgauss(deg=quadrature_size)
+        nodes, weights = np.polynomial.hermite.hermgauss(deg=quadrature_size)
         numpy_dtype = loc.dtype.as_numpy_dtype
         weights = weights.astype(numpy_dtype)
         points = array.expand_dims(loc, -1) + np.sqrt(2.0).astype(numpy_dtype) * array.expand_dims(
             scale, -1
-        ) * places.astype(numpy_dtype)
+        ) * nodes.astype(numpy_dtype)
         padded = array.concat([array.zeros_like(points[..., :1, :]), points], -2)
         grid = softmax(-padded, axis=_rank(padded) - 2)
         return grid, convert_to_tensor(weights / np.abs(weights).sum(), name="probs")
@@ -151,7 +151,7 @@ class VectorDiffeomixture(Distribution):
         name: of the scope of its operations.
 
     Raises:
-        ValueError: loc and scale are no lists of one length, or a scale is not marked.
+        ValueError: loc and scale are not lists of one length, or a scale is not marked.
         TypeError: dtypes differ.
         NotImplementedError: there are more than two functions, or a scale of another class.
     """

@@ -90,7 +90,7 @@ class _OfLinearOperator(TransformedDistribution):
         return self._bijector.scale
 
     def _everywhere(self, number: float) -> Any:
-        """A number in all places of the batch and the events."""
+        """A number everywhere in the batch and the events."""
         known = self.batch_shape.concatenate(self.event_shape)
         shape: Any = known
         if not known.is_fully_defined():
@@ -218,7 +218,7 @@ class VectorExponentialDiag(VectorExponentialLinearOperator):
     """Vectors of independent exponential numbers.
 
     Args:
-        loc: floating tensor (..., n), the least numbers; None: 0.
+        loc: floating tensor (..., n), the minimum of each number; None: 0.
         scale_diag: tensor (..., n); None: 0, or 1 where scale_identity_multiplier is None.
         scale_identity_multiplier: tensor (...), which is added to scale_diag; None: 0.
         validate_args: whether runs check values.

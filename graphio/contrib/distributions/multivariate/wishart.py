@@ -219,7 +219,7 @@ class _Wishart(Distribution):
 
 
 def _wide(x: Any) -> Any:
-    """Numbers (...) with two axes of size 1, where they are no scalar."""
+    """Numbers (...) with two axes of size 1, where they are not a scalar."""
     if x.shape.ndims == 0:
         return x
     return array.expand_dims(array.expand_dims(x, -1), -1)

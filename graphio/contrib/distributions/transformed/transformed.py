@@ -41,8 +41,8 @@ class TransformedDistribution(Distribution):
         name: of the scope of its operations; None: the names of both.
 
     Raises:
-        ValueError: a shape is given although the distribution has a batch or an event of its own,
-            is no vector, or has sizes that are not positive.
+        ValueError: a shape is given although the distribution has a batch or an event,
+            is not a vector, or has sizes that are not positive.
         TypeError: a shape has no ints.
     """
 
@@ -69,7 +69,7 @@ class TransformedDistribution(Distribution):
             self._has_new_event = _has_axes(self._new_event)
             self._has_new_batch = _has_axes(self._new_batch)
             # X with a new event, from a distribution with a batch: the event's axes come first
-            self._turns = _all(
+            self._rotates = _all(
                 self._has_new_event,
                 _not(self._has_new_batch),
                 _not(distribution.is_scalar_batch()),
@@ -141,29 +141,29 @@ class TransformedDistribution(Distribution):
     def _sample_n(self, n: Any, seed: int | None = None, **options: Any) -> Any:
         number = array.expand_dims(convert_to_tensor(n, dtypes.int32), 0)
         parts = [
-            shapes.pick_vector(self._turns, _NO_AXES, number),
+            shapes.pick_vector(self._rotates, _NO_AXES, number),
             self._new_batch,
             self._new_event,
-            shapes.pick_vector(self._turns, number, _NO_AXES),
+            shapes.pick_vector(self._rotates, number, _NO_AXES),
         ]
         shape = array.concat([convert_to_tensor(part, dtypes.int32) for part in parts], 0)
         x = self._distribution.sample(shape, seed=seed, **_arguments(options)[1])
-        return self._turned(x)
+        return self._rotated(x)
 
-    def _turned(self, x: Any, back: bool = False) -> Any:
-        """x with the event's axes at the end and no longer in front; back: the other way."""
-        if self._turns is False:
+    def _rotated(self, x: Any, back: bool = False) -> Any:
+        """x with the event's axes at the end, which were in front; back: the other way."""
+        if self._rotates is False:
             return x
         rank = array.rank(x)
-        axes = array.where(self._turns, array.size(self._new_event), 0)
+        axes = array.where(self._rotates, array.size(self._new_event), 0)
         first = rank - axes if back else axes
         order = array.concat([array.range(first, rank), array.range(0, first)], 0)
-        turned = array.transpose(x, order)
+        rotated = array.transpose(x, order)
         known = _static(self._new_event).ndims
-        if x.shape.ndims is not None and self._turns is True and known is not None:
+        if x.shape.ndims is not None and self._rotates is True and known is not None:
             cut = x.shape.ndims - known if back else known
-            turned.set_shape(x.shape[cut:].concatenate(x.shape[:cut]))
-        return turned
+            rotated.set_shape(x.shape[cut:].concatenate(x.shape[:cut]))
+        return rotated
 
     # ---- probabilities ----
 
@@ -191,7 +191,7 @@ class TransformedDistribution(Distribution):
         pairs = [(x, ildj)] if self._bijector._is_injective else zip(x, ildj, strict=True)
         found = []
         for part, log_det in pairs:
-            one = of_one(self._turned(part, back=True), log_det, of_distribution)
+            one = of_one(self._rotated(part, back=True), log_det, of_distribution)
             if self._has_new_event is not False and isinstance(axes, int) and axes:
                 lead = y.shape.with_rank_at_least(1)[:-axes]
                 one.set_shape(broadcast_static_shape(lead, self.batch_shape))
@@ -199,15 +199,15 @@ class TransformedDistribution(Distribution):
         return found
 
     def _summed(self, x: Any, reduce: Callable[..., Any]) -> Any:
-        """x, reduced over the axes of a new event: the last ones, or the first after a turn."""
+        """x, reduced over the axes of a new event: the last ones, or the first after a rotation."""
         if self._has_new_event is False:
             return x
         known = _static(self._new_event).ndims
-        if isinstance(self._turns, bool) and known is not None:
-            first = 0 if self._turns else -known
+        if isinstance(self._rotates, bool) and known is not None:
+            first = 0 if self._rotates else -known
             return reduce(x, list(range(first, first + known)))
         size = array.size(self._new_event)
-        begin = array.where(self._turns, 0, -size)
+        begin = array.where(self._rotates, 0, -size)
         return reduce(x, array.range(begin, begin + size))
 
     def _one_x(self, word: str) -> None:
@@ -316,7 +316,7 @@ def _chosen(condition: Any, shape: Any, otherwise: Callable[[], Any]) -> Any:
 
 
 def _static(shape: Any) -> TensorShape:
-    """What is known of a shape."""
+    """A shape as far as it is known."""
     if isinstance(shape, np.ndarray):
         return TensorShape(shape.tolist())
     known = shape.shape[0].value if shape.shape.ndims is not None else None
