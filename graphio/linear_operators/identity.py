@@ -15,7 +15,7 @@ from graphio.linear_operators import batches, checks
 from graphio.linear_operators.operator import LinearOperator
 from graphio.ops.array import shaping
 from graphio.ops.array import surface as array
-from graphio.ops.checks import asserts
+from graphio.ops.checks import assert_shapes, asserts
 from graphio.ops.complex import parts
 from graphio.ops.control_flow.branches import no_op
 from graphio.ops.linalg import matrices, solving
@@ -55,9 +55,11 @@ class _Size:
             raise ValueError(f"Argument {name} must be non-negative.  Found: {self.known}")
         if check and self.known is None:
             message = f"Argument {name} must be non-negative."
-            with scopes.control_dependencies(
-                [asserts.assert_non_negative(tensor, message=message)]
-            ):
+            needed = [asserts.assert_non_negative(tensor, message=message)]
+            if tensor.shape.ndims is None:
+                message = f"Argument {name} must be a {rank}-D Tensor."
+                needed.append(assert_shapes.assert_rank(tensor, rank, message=message))
+            with scopes.control_dependencies(needed):
                 tensor = array.identity(tensor)
         self.tensor = tensor
 
