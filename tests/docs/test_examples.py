@@ -39,6 +39,14 @@ def test_the_convolutional_classifier_knows_98_of_100_digits(engine: str) -> Non
 
 
 @BOTH
+def test_the_slim_network_learns_digits_from_records(engine: str) -> None:
+    pytest.importorskip("sklearn")
+    found = re.search(r"accuracy ([0-9.]+)", output("slim_digits", engine, "--steps", "60"))
+    assert found is not None
+    assert float(found[1]) >= 0.9
+
+
+@BOTH
 def test_the_character_model_learns_letters(engine: str) -> None:
     size = ["--units", "64", "--streams", "16", "--length", "40"]
     text = output("char_lstm", engine, "--steps", "300", "--sample", "40", *size)
