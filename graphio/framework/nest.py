@@ -12,6 +12,7 @@ from typing import Any
 
 from graphio.framework import objects
 from graphio.framework.composite import Composite
+from graphio.support import api_guard
 
 __all__ = [
     "assert_same_structure",
@@ -25,6 +26,7 @@ __all__ = [
 _STRINGS = (str, bytes, bytearray, memoryview)
 
 
+@api_guard.unguarded
 def is_nested(seq: Any) -> bool:
     """Whether seq has leaves below it: a list, tuple, dict, another sequence or a view of a dict,
     or an object of objects.py."""
@@ -54,6 +56,7 @@ def like(structure: Any, parts: Sequence[Any]) -> Any:
     return list(parts) if isinstance(structure, (MappingView, range)) else kind(parts)
 
 
+@api_guard.unguarded
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves in order; a leaf alone gives a list of one.
 
@@ -68,6 +71,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return [leaf for child in children(structure) for leaf in flatten(child, expand_composites)]
 
 
+@api_guard.unguarded
 def pack_sequence_as(
     structure: Any, flat_sequence: list[Any], expand_composites: bool = False
 ) -> Any:
@@ -104,6 +108,7 @@ def mapping_like(structure: Mapping[Any, Any], values: Mapping[Any, Any]) -> Any
     return type(structure)(pairs)  # type: ignore[call-arg]
 
 
+@api_guard.unguarded
 def map_structure(
     function: Callable[..., Any],
     *structures: Any,
@@ -138,6 +143,7 @@ def map_structure(
     return pack_sequence_as(structures[0], results, expand_composites)
 
 
+@api_guard.unguarded
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:

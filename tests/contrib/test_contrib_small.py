@@ -170,3 +170,8 @@ def test_files_are_read_in_turns() -> None:
     assert sorted(elements(numbers.apply(turns))) == [0, 0, 1, 1, 2, 2, 3, 3]
     batches = data.map_and_batch(lambda x: x * x, 3)
     assert elements(numbers.apply(batches)) == [[0, 1, 4], [9]]
+
+
+def test_sets_of_metrics_are_those_of_tf_sets() -> None:
+    for name in ("set_difference", "set_intersection", "set_size", "set_union"):
+        assert getattr(tf.contrib.metrics, name) is getattr(tf.sets, name)

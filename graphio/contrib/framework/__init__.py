@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from graphio.contrib.framework import nest
 from graphio.contrib.framework.arg_scope import (
     add_arg_scope,
     arg_scope,
@@ -26,6 +27,27 @@ from graphio.contrib.framework.deprecation import (
     experimental,
 )
 from graphio.contrib.framework.name_scopes import prepend_name_scope, strip_name_scope
+from graphio.contrib.framework.nest import (
+    assert_same_structure,
+    assert_shallow_structure,
+    flatten,
+    flatten_dict_items,
+    flatten_up_to,
+    flatten_with_joined_string_paths,
+    flatten_with_tuple_paths,
+    flatten_with_tuple_paths_up_to,
+    get_traverse_shallow_structure,
+    is_nested,
+    is_sequence,
+    is_sequence_or_composite,
+    map_structure,
+    map_structure_up_to,
+    map_structure_with_paths,
+    map_structure_with_tuple_paths,
+    map_structure_with_tuple_paths_up_to,
+    pack_sequence_as,
+    yield_flat_paths,
+)
 from graphio.contrib.framework.tensors import (
     assert_scalar_int,
     get_graph_from_inputs,
@@ -33,6 +55,7 @@ from graphio.contrib.framework.tensors import (
     get_placeholders,
     reduce_sum_n,
     remove_squeezable_dimensions,
+    smart_constant_value,
     with_same_shape,
     with_shape,
 )
@@ -55,7 +78,7 @@ from graphio.contrib.framework.variables import (
     model_variable,
     variable,
 )
-from graphio.framework import api_boundary, nest, refusals
+from graphio.framework import api_boundary, refusals
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from graphio.framework.tensor_spec import TensorSpec
 from graphio.ops.array.distinct_values import is_non_decreasing, is_strictly_increasing
@@ -93,8 +116,10 @@ __all__ = [
     "assert_global_step",
     "assert_or_get_global_step",
     "assert_same_float_dtype",
+    "assert_same_structure",
     "assert_scalar",
     "assert_scalar_int",
+    "assert_shallow_structure",
     "assign_from_checkpoint",
     "assign_from_checkpoint_fn",
     "assign_from_values",
@@ -107,6 +132,12 @@ __all__ = [
     "deprecated_args",
     "experimental",
     "filter_variables",
+    "flatten",
+    "flatten_dict_items",
+    "flatten_up_to",
+    "flatten_with_joined_string_paths",
+    "flatten_with_tuple_paths",
+    "flatten_with_tuple_paths_up_to",
     "get_global_step",
     "get_graph_from_inputs",
     "get_local_variables",
@@ -115,6 +146,7 @@ __all__ = [
     "get_or_create_global_step",
     "get_placeholders",
     "get_trainable_variables",
+    "get_traverse_shallow_structure",
     "get_unique_variable",
     "get_variable_full_name",
     "get_variables",
@@ -124,26 +156,37 @@ __all__ = [
     "global_variable",
     "has_arg_scope",
     "init_from_checkpoint",
+    "is_nested",
     "is_non_decreasing",
     "is_numeric_tensor",
+    "is_sequence",
+    "is_sequence_or_composite",
     "is_strictly_increasing",
     "is_tensor",
     "list_variables",
     "load_checkpoint",
     "load_variable",
     "local_variable",
+    "map_structure",
+    "map_structure_up_to",
+    "map_structure_with_paths",
+    "map_structure_with_tuple_paths",
+    "map_structure_with_tuple_paths_up_to",
     "model_variable",
     "nest",
+    "pack_sequence_as",
     "prepend_name_scope",
     "py_func",
     "reduce_sum_n",
     "remove_squeezable_dimensions",
     "smart_cond",
+    "smart_constant_value",
     "sort",
     "strip_name_scope",
     "variable",
     "with_same_shape",
     "with_shape",
+    "yield_flat_paths",
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
+from graphio.framework.folding import constant_value
 from graphio.framework.graph import Graph, Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.framework.tensor_shape import TensorShape
@@ -27,6 +28,7 @@ __all__ = [
     "get_placeholders",
     "reduce_sum_n",
     "remove_squeezable_dimensions",
+    "smart_constant_value",
     "with_same_shape",
     "with_shape",
 ]
@@ -199,3 +201,23 @@ def get_graph_from_inputs(op_input_list: Sequence[Any], graph: Graph | None = No
 def get_name_scope() -> str:
     """The current name scope of the default graph."""
     return scopes.get_default_graph().get_name_scope()
+
+
+@api_guard.unguarded
+def smart_constant_value(pred: Any) -> bool | None:
+    """The truth of pred where it is known while the graph is built; None: it is not.
+
+    Args:
+        pred: a bool, 0, 1, or a tensor.
+
+    Raises:
+        TypeError: pred is something else.
+    """
+    if isinstance(pred, bool) or (isinstance(pred, int) and pred in (0, 1)):
+        return bool(pred)
+    if not isinstance(pred, Tensor):
+        raise TypeError(
+            f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {pred!r}"
+        )
+    value = constant_value(pred)
+    return None if value is None else bool(value)

@@ -54,6 +54,7 @@ from graphio.contrib.metrics.renamed import (
     streaming_true_positives,
 )
 from graphio.framework import api_boundary, refusals
+from graphio.ops.sparse.sets import set_difference, set_intersection, set_size, set_union
 
 __all__ = [
     "accuracy",
@@ -63,6 +64,10 @@ __all__ = [
     "confusion_matrix",
     "count",
     "f1_score",
+    "set_difference",
+    "set_intersection",
+    "set_size",
+    "set_union",
     "sparse_recall_at_top_k",
     "streaming_accuracy",
     "streaming_auc",
