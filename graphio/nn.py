@@ -23,7 +23,9 @@ from graphio.ops.array.arranging import (
 from graphio.ops.array.order import top_k
 from graphio.ops.image.patches import dilation2d, erosion2d
 from graphio.ops.nn.candidates import (
+    all_candidate_sampler,
     compute_accidental_hits,
+    fixed_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     nce_loss,
     sampled_softmax_loss,
@@ -122,6 +124,7 @@ depthwise_conv2d_backprop_filter = depthwise_conv2d_native_backprop_filter
 depthwise_conv2d_backprop_input = depthwise_conv2d_native_backprop_input
 
 __all__ = [
+    "all_candidate_sampler",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
@@ -170,6 +173,7 @@ __all__ = [
     "embedding_lookup",
     "embedding_lookup_sparse",
     "erosion2d",
+    "fixed_unigram_candidate_sampler",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphio.framework import refusals
-from graphio.ops.nn.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
+from graphio.ops.nn.candidates import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from graphio.ops.random.core import multinomial, set_random_seed, truncated_normal
 from graphio.ops.random.core import random_normal as normal
 from graphio.ops.random.core import random_shuffle as shuffle
@@ -24,7 +29,9 @@ from graphio.ops.random.stateless import (
 )
 
 __all__ = [
+    "all_candidate_sampler",
     "categorical",
+    "fixed_unigram_candidate_sampler",
     "fold_in",
     "gamma",
     "get_seed",

@@ -153,11 +153,30 @@ def matrices_and_numbers(tf: Any) -> Any:
     ]  # fmt: skip
 
 
+def samplers(tf: Any) -> Any:
+    """All classes, and the counts that are expected of weighted ones."""
+    classes = np.array([[2, 5], [3, 2]])
+    weights = [1.0, 3.0, 0.5, 2.0]
+    settings = (classes, 2, 6, False, 6)
+    drawn = [
+        tf.nn.fixed_unigram_candidate_sampler(
+            *settings, distortion=power, num_reserved_ids=2, unigrams=weights
+        )
+        for power in (1.0, 0.75)
+    ]
+    return [
+        tf.nn.all_candidate_sampler(classes, 2, 6, True),
+        tf.random.all_candidate_sampler(classes, 2, 6, True),
+        [made.true_expected_count if hasattr(made, "true_expected_count") else made[1]
+         for made in drawn],
+    ]  # fmt: skip
+
+
 SCENES: dict[str, Scene] = {
     f.__name__: f
     for f in (
         *(sets, serialized, compressed, windows, labels, scaled_losses, newer_names),
-        matrices_and_numbers,
+        *(matrices_and_numbers, samplers),
     )
 }
 

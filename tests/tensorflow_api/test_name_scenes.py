@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import name_scenes
 import numpy as np
@@ -54,3 +55,29 @@ def test_a_variable_scope_makes_variables() -> None:
             pass
         made = scope.get_variable(None, "v", [2])
         assert made.op.name == "outer/v" and made.shape.as_list() == [2]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_classes_are_drawn_by_their_weights(target: str, tmp_path: Path) -> None:
+    file = tmp_path / "weights.csv"
+    file.write_text("a,1\nb,3\n\nc,0\nd,4\n")
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        made = tf.nn.fixed_unigram_candidate_sampler(
+            np.array([[1]]), 1, 4000, False, 5, vocab_file=str(file), num_reserved_ids=1, seed=4
+        )
+        drawn, _, expected = session.run(made)
+    shares = np.bincount(drawn, minlength=5) / 4000
+    np.testing.assert_allclose(shares, [0, 0.125, 0.375, 0, 0.5], atol=0.03)
+    np.testing.assert_allclose(expected, np.array([0, 500, 1500, 0, 2000])[drawn], rtol=1e-5)
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    sampler = tf.nn.fixed_unigram_candidate_sampler
+    given = (np.array([[1]]), 1, 2, False, 3)
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="exactly one of"):
+            sampler(*given)
+        with pytest.raises(ValueError, match="there are 2 weights"):
+            sampler(*given, unigrams=[1.0, 2.0])
+        with pytest.raises(NotImplementedError, match="num_shards is 2"):
+            sampler(*given, unigrams=[1.0, 2.0, 3.0], num_shards=2, shard=2)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math as _math
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
-from graphio.ops.array import filling, reshaping
+from graphio.ops.array import filling, index, reshaping
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import FLOATING, INTEGER, describe, operation, require, scalar, scope
 from graphio.ops.base.primitive import binary, cast, compare, select, unary
@@ -22,7 +25,9 @@ from graphio.ops.random import core as random
 from graphio.support import api_guard
 
 __all__ = [
+    "all_candidate_sampler",
     "compute_accidental_hits",
+    "fixed_unigram_candidate_sampler",
     "log_uniform_candidate_sampler",
     "nce_loss",
     "sampled_softmax_loss",
@@ -46,8 +51,9 @@ def _chances(classes: Tensor, range_max: int, uniform: bool) -> Tensor:
 
 def _sampled(
     op: str, true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int,
-    seed: int | None, name: str | None, uniform: bool,
+    seed: int | None, name: str | None, chances: Callable[[Tensor], Tensor],
 ) -> Sample:  # fmt: skip
+    """A sample of classes, whose probabilities in one draw a function gives."""
     if num_sampled < 1 or range_max < 1 or (unique and num_sampled > range_max):
         raise ValueError(
             f"{op}: num_sampled is {num_sampled} and range_max {range_max}, expected positive "
@@ -57,7 +63,7 @@ def _sampled(
         true = convert_to_tensor(true_classes, name="true_classes")
         require(true, INTEGER, op, "true_classes")
         shapes.merge(dims_of(true), (None, num_true), describe(at, op))
-        every = _chances(filling.range(range_max), range_max, uniform)
+        every = chances(filling.range(range_max))
         # Each class arrives at a random time, exponential with its probability as the rate: the
         # order of arrivals is that of draws whose repeats are rejected.
         draw = random.random_uniform(
@@ -78,7 +84,7 @@ def _sampled(
         last = reduction.reduce_max(made[0])
 
         def expected(values: Tensor) -> Tensor:
-            p = _chances(values, range_max, uniform)
+            p = chances(values)
             if not unique:
                 return binary("Mul", p, scalar(num_sampled, p.dtype))
             missed = unary("Exp", unary("Neg", binary("Mul", p, last)))
@@ -116,7 +122,7 @@ def log_uniform_candidate_sampler(
         ValueError: the numbers do not fit.
     """
     return _sampled("LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique,
-                    range_max, seed, name, uniform=False)  # fmt: skip
+                    range_max, seed, name, lambda c: _chances(c, range_max, False))  # fmt: skip
 
 
 @api_guard.operator
@@ -131,7 +137,97 @@ def uniform_candidate_sampler(
 ) -> Sample:
     """A sample of classes of equal chances; see log_uniform_candidate_sampler."""
     return _sampled("UniformCandidateSampler", true_classes, num_true, num_sampled, unique,
-                    range_max, seed, name, uniform=True)  # fmt: skip
+                    range_max, seed, name, lambda c: _chances(c, range_max, True))  # fmt: skip
+
+
+@api_guard.operator
+def fixed_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Sequence[float] = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Sample:
+    """A sample of classes whose chances are proportional to given weights; see
+    log_uniform_candidate_sampler.
+
+    Args:
+        true_classes, num_true, num_sampled, unique, range_max, seed, name: as there.
+        vocab_file: a file with the weights: the number after the last comma of each line; read
+            while the graph is built.
+        distortion: the power to which weights are raised: 0 makes them equal.
+        num_reserved_ids: how many classes before those of the weights are never drawn.
+        num_shards, shard: only their defaults are supported: one process draws all classes.
+        unigrams: the weights, in the place of vocab_file.
+
+    Raises:
+        NotImplementedError: several shards.
+        ValueError: the numbers do not fit; both vocab_file and unigrams are given, or none; they
+            are not range_max - num_reserved_ids weights.
+    """
+    if bool(vocab_file) == bool(len(unigrams)):
+        raise ValueError("Must provide exactly one of `unigrams` or `vocab_file`.")
+    if (num_shards, shard) != (1, 0):
+        raise NotImplementedError(
+            f"num_shards is {num_shards} and shard {shard}, expected 1 and 0: one process draws "
+            "all classes"
+        )
+    weights = _weights_of(vocab_file) if vocab_file else np.array(unigrams, np.float64)
+    if len(weights) != range_max - num_reserved_ids:
+        raise ValueError(
+            f"there are {len(weights)} weights, expected range_max - num_reserved_ids "
+            f"({range_max - num_reserved_ids})"
+        )
+    powers = np.concatenate([np.zeros(num_reserved_ids), weights**distortion])
+    table = (powers / powers.sum()).astype(np.float32)
+    return _sampled("FixedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique,
+                    range_max, seed, name, lambda c: index.gather(table, c))  # fmt: skip
+
+
+def _weights_of(path: str) -> Any:
+    """The numbers after the last comma of each line of a file."""
+    with open(path, encoding="utf-8") as lines:
+        return np.array([float(line.rpartition(",")[2]) for line in lines if line.strip()])
+
+
+@api_guard.operator
+def all_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Sample:
+    """All classes from 0 to num_sampled - 1, each expected once; see log_uniform_candidate_sampler.
+
+    Args:
+        true_classes, num_true, name: as there.
+        num_sampled: how many classes there are.
+        unique: True.
+        seed: has no effect: nothing is drawn.
+
+    Raises:
+        ValueError: num_sampled is not positive, or the shape of true_classes does not fit.
+    """
+    op = "AllCandidateSampler"
+    if num_sampled < 1:
+        raise ValueError(f"{op}: num_sampled is {num_sampled}, expected a positive number")
+    with scope(name, op) as at:
+        true = convert_to_tensor(true_classes, name="true_classes")
+        require(true, INTEGER, op, "true_classes")
+        shapes.merge(dims_of(true), (None, num_true), describe(at, op))
+        classes = convert_to_tensor(np.arange(num_sampled, dtype=np.int64))
+        once = cast(primitive.fill_like(true, 1), dtypes.float32)
+        return classes, once, convert_to_tensor(np.ones(num_sampled, np.float32))
 
 
 @api_guard.operator
