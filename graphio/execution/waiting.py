@@ -17,7 +17,7 @@ import numpy as np
 
 from graphio.engine.interface import NodeTime
 from graphio.framework.graph import Graph, Operation, Tensor
-from graphio.framework.variable_reads import SNAPSHOT, is_plain
+from graphio.framework.variable_reads import is_plain
 from graphio.model.export import SignatureSpec, reach
 from graphio.model.node_writer import Liveness
 from graphio.model.run_reads import fed_reads
@@ -54,10 +54,11 @@ def _waits(operation: Operation) -> bool:
 
 def _is_repeatable(operation: Operation) -> bool:
     """Whether each part of a run may compute it again."""
+    source = operation.operands[0] if operation.op == "Identity" else None
     return (
         operation.op in ("Constant", "Placeholder", "Variable")
-        or operation.type == SNAPSHOT
         or is_plain(operation)
+        or (source is not None and source.op.op == "Variable")  # `v/read`
     )
 
 
@@ -100,7 +101,7 @@ class _Program:
 
     Args:
         owner: of the run.
-        spec: what the run gives; its inputs are known at the start.
+        spec: of the run; its inputs are known at the start.
     """
 
     def __init__(self, owner: WaitingSignature, spec: SignatureSpec) -> None:
@@ -120,7 +121,8 @@ class _Program:
                     "", (), keyed, targets, as_computed={key for key, _ in keyed}, done=set(done),
                     body=spec.body,
                 ), known)  # fmt: skip
-            known.update(dict.fromkeys(outputs))
+            # a read of a variable is no input of later parts, where it would replace all reads
+            known.update(dict.fromkeys(t for t in outputs if not _is_repeatable(t.op)))
             done.update(order.at(number))
             done.update(part.calls)
             known.update(dict.fromkeys(t for op in part.calls for t in op.outputs))

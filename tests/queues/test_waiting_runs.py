@@ -62,6 +62,17 @@ def test_an_operation_with_an_effect_runs_once_in_all_parts(target: str) -> None
 
 
 @TARGETS
+def test_a_variable_that_is_added_and_assigned_is_fetched_at_the_end(target: str) -> None:
+    queue, v = tf.FIFOQueue(9, tf.float32), tf.Variable(1.0)
+    add, more = queue.enqueue(v), tf.assign_add(v, 5.0)
+    double = v * 2.0
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        assert session.run([v, add, more, double]) == [6.0, None, 6.0, 2.0]
+        assert session.run(queue.dequeue()) == 1.0
+
+
+@TARGETS
 def test_branches_take_and_add(target: str) -> None:
     one, two = (tf.FIFOQueue(9, tf.float32, shapes=[()]) for _ in range(2))
     pred, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
