@@ -121,7 +121,7 @@ class _Program:
                     "", (), keyed, targets, as_computed={key for key, _ in keyed}, done=set(done),
                     body=spec.body,
                 ), known)  # fmt: skip
-            # a read of a variable is no input of later parts, where it would replace all reads
+            # later parts read variables again: an input would replace all reads of one
             known.update(dict.fromkeys(t for t in outputs if not _is_repeatable(t.op)))
             done.update(order.at(number))
             done.update(part.calls)
