@@ -30,9 +30,11 @@ from public_programs_table import COMMITS, PROGRAMS, Program
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/public_programs.md"
+NOT_TRIED = "not tried"
 LARGEST = 1 << 20  # bytes of a file that is taken out of a repository
 WAYS = ("runtime", "cinfer", "unchanged")
-#: for every program: handwritten digits come from a folder next to it; what numpy and scipy have dropped
+#: for every program: handwritten digits come from a folder next to it; names that numpy and scipy
+#: have dropped
 ALWAYS = (
     (r"\bscipy\.sparse\.linalg\.eigen\.arpack\b", "scipy.sparse.linalg"),
     (r"\bscipy\.misc\b", "imageio"),
@@ -62,20 +64,32 @@ def main() -> int:
     """Runs the programs of the command line; 1 if a run fails."""
     given = _arguments()
     chosen = [one for one in PROGRAMS if not given.names or any(n in one.name for n in given.names)]
-    results: dict[str, Result] = {}
+    kept = json.loads(given.results.read_text()) if given.results and given.results.exists() else {}
+    results = {name: Result(**fields) for name, fields in kept.items()}
     with tempfile.TemporaryDirectory() as folder:
         stand_ins = Path(folder, "stand_ins")
         data.stand_ins(stand_ins)
         for program in chosen:
             sources = Path(folder, "sources")
             shutil.rmtree(sources, ignore_errors=True)
-            _extract(_repository(program.repository, given.folder, Path(folder)), program, sources)
-            result = _result(program, sources, stand_ins, given)
+            try:
+                repository = _repository(program.repository, given.folder, Path(folder))
+                _extract(repository, program, sources)
+                result = _result(program, sources, stand_ins, given)
+            except LookupError as error:
+                result = Result(dict.fromkeys(WAYS, str(error)), 0, NOT_TRIED)
+            if (earlier := results.get(program.name)) is not None:
+                result.runs = {**earlier.runs, **result.runs}
+                if result.compared == NOT_TRIED:
+                    result.losses, result.compared = earlier.losses, earlier.compared
             results[program.name] = result
+            if given.results:
+                texts = {name: dataclasses.asdict(one) for name, one in results.items()}
+                given.results.write_text(json.dumps(texts, indent=1))
             print(_line(program, result), flush=True)
     print(_totals(results))
     if given.page:
-        PAGE.write_text(page(results, chosen))
+        PAGE.write_text(page(results, [one for one in PROGRAMS if one.name in results]))
     return int(any(any(result.runs.values()) for result in results.values()))
 
 
@@ -87,6 +101,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--engine", default="cinfer", help="of the comparison")
     parser.add_argument("--ways", default=",".join(WAYS), help="those to run, with commas")
     parser.add_argument("--seconds", type=int, default=300, help="limit of a run")
+    parser.add_argument("--results", type=Path, help="a file that keeps results between runs")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     return parser.parse_args()
 
@@ -103,7 +118,7 @@ def _repository(name: str, folder: Path | None, scratch: Path) -> Path:
     for path in (owned / ".git", owned, folder / f"{name}.git"):
         if (path / "HEAD").exists():
             return path
-    sys.exit(f"public_programs: {name} is not in {folder}")
+    raise LookupError(f"{name} is not in {folder}")
 
 
 def _extract(repository: Path, program: Program, into: Path) -> None:
@@ -135,7 +150,7 @@ def _shorten(program: Program, sources: Path) -> None:
                 unused.pop(pattern, None)
         path.write_text(text)
     if unused:
-        sys.exit(f"public_programs: {program.name}: nothing matches {list(unused)}")
+        raise LookupError(f"nothing matches {list(unused)}")
 
 
 def change_imports(text: str) -> str:
@@ -161,7 +176,7 @@ def _result(
         code, _, errors = _run(command, program, sources, stand_ins, given, target, way != WAYS[2])
         runs[way] = "" if code == 0 else _last(errors) or f"exit code {code}"
     if given.tensorflow is None or program.no_tensorflow:
-        return Result(runs, 0, program.no_tensorflow or "not tried")
+        return Result(runs, 0, program.no_tensorflow or NOT_TRIED)
     command = [sys.executable, "-m", "graphio", "compare", "--json", "--engine", given.engine]
     command += ["--tensorflow", given.tensorflow, "--tolerance", str(program.tolerance)]
     code, text, errors = _run(
@@ -270,7 +285,7 @@ def page(results: Mapping[str, Result], programs: Sequence[Program]) -> str:
         cells = [
             f"[{one.repository}]({url}): {one.path}",
             f"`{COMMITS[one.repository][:10]}`",
-            *(_cell(result.runs.get(way, "not tried")) for way in WAYS),
+            *(_cell(result.runs.get(way, NOT_TRIED)) for way in WAYS),
             str(result.losses) if not result.compared else _cell(result.compared),
         ]
         lines.append(f"| {' | '.join(cells)} |")

@@ -20,7 +20,7 @@ ENDINGS = (
 )  # fmt: skip
 
 #: modules whose every attribute can be called, indexed and unpacked; they show pictures and windows
-_ABSORBING = ("matplotlib", "mpl_toolkits", "seaborn", "cv2", "pylab", "imageio", "IPython")
+_ABSORBING = ("matplotlib", "mpl_toolkits", "seaborn", "cv2", "pylab", "IPython")
 _ABSORBING_TEXT = '''"""Stands in for a package that shows things."""
 import importlib.abc, importlib.machinery, sys, types
 
@@ -54,6 +54,19 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 sys.meta_path.insert(0, Finder())
 sys.modules[__name__] = Anything(__name__)
+'''
+_IMAGEIO_TEXT = '''"""Stands in for scipy.misc: pictures are resized, not read or written."""
+import numpy as np
+
+def imresize(picture, size, *arguments, **options):
+    picture = np.asarray(picture)
+    if np.isscalar(size):
+        size = [int(n * size) for n in picture.shape[:2]]
+    rows, columns = (np.arange(n) * old // n for n, old in zip(size, picture.shape))
+    return picture[rows][:, columns]
+
+def __getattr__(name):
+    return lambda *arguments, **options: None
 '''
 _GYM_TEXT = '''"""Stands in for gym: worlds of the same shapes, with its old interface."""
 import types
@@ -112,8 +125,9 @@ def stand_ins(folder: Path) -> None:
     for name in _ABSORBING:
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text(_ABSORBING_TEXT)
-    (folder / "gym").mkdir()
-    (folder / "gym/__init__.py").write_text(_GYM_TEXT)
+    for name, text in (("gym", _GYM_TEXT), ("imageio", _IMAGEIO_TEXT)):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(text)
 
 
 def make(kinds: tuple[str, ...], folder: Path) -> None:
@@ -128,9 +142,18 @@ def make(kinds: tuple[str, ...], folder: Path) -> None:
         _MAKERS[name](folder / file)
 
 
-def _digits(folder: Path, train: int = 6000, test: int = 500) -> None:
+def _digits(folder: Path) -> None:
+    """A few digits, in the folder that read_data_sets is given."""
+    _write_digits(folder / DIGITS, 6000, 500)
+
+
+def _all_digits(folder: Path) -> None:
+    """As many digits as MNIST has."""
+    _write_digits(folder, 60000, 10000)
+
+
+def _write_digits(folder: Path, train: int, test: int) -> None:
     """Four files of MNIST's format, of blobs whose position depends on the label."""
-    folder = folder / DIGITS
     folder.mkdir(exist_ok=True)
     random = np.random.RandomState(0)
     for name, count in (("train", train), ("t10k", test)):
@@ -156,4 +179,9 @@ def _text(path: Path, words: int = 4000) -> None:
     path.write_text("\n".join(" ".join(drawn[i : i + 10]) for i in range(0, words, 10)) + "\n")
 
 
-_MAKERS: dict[str, Callable[[Path], None]] = {"digits": _digits, "text": _text}
+_MAKERS: dict[str, Callable[[Path], None]] = {
+    "digits": _digits,
+    "all_digits": _all_digits,
+    "text": _text,
+    "folder": Path.mkdir,
+}

@@ -349,7 +349,8 @@ def _contrib(v1: Any) -> None:
     layers = _module(v1, "contrib.layers", tf_slim)
     _module(v1, "contrib.slim", tf_slim)
     _module(v1, "contrib.framework", tf_slim)
-    layers.xavier_initializer = v1.glorot_uniform_initializer
+    for name in ("contrib.layers.python", "contrib.layers.python.layers"):
+        _module(v1, name, layers)
 
 
 def _module(v1: Any, name: str, *sources: Any) -> Any:
