@@ -36,7 +36,7 @@ __all__ = [
     "positive",
 ]
 
-#: the integers that hold a floating number's whole part
+#: the integers that hold a floating number's integral part
 _WHOLE = {
     dtypes.float16: dtypes.int16, dtypes.float32: dtypes.int32, dtypes.float64: dtypes.int64,
 }  # fmt: skip
@@ -69,10 +69,10 @@ def assert_integer_form(
     int_dtype: Any = None,
     name: str = "assert_integer_form",
 ) -> Any:
-    """An operation that fails unless the numbers of x are whole; see tf.assert_equal.
+    """An operation that fails unless the numbers of x are integers; see tf.assert_equal.
 
     Args:
-        int_dtype: which whole numbers are to fit; None: that as wide as x.
+        int_dtype: which integers are to fit; None: that as wide as x.
 
     Raises:
         TypeError: x has a dtype that is neither an integer nor float16, float32 or float64.
@@ -90,7 +90,7 @@ def assert_integer_form(
 
 
 def counts(x: Any, name: str = "embed_check_nonnegative_integer_form") -> Tensor:
-    """x, whose numbers are to be whole and not negative."""
+    """x, whose numbers are to be integers and not negative."""
     with scopes.name_scope(name, values=[x]):
         found = convert_to_tensor(x, name="x")
         needed = [assert_non_negative(found, message=f"'{found}' must be non-negative.")]
@@ -145,7 +145,7 @@ def casts_unchanged(
     assert_nonnegative: bool = True,
     name: str = "embed_check_casting_closed",
 ) -> Tensor:
-    """x, whose numbers are to be whole, and the same after a cast to a dtype.
+    """x, whose numbers are to be integers, and the same after a cast to a dtype.
 
     Args:
         x: tensor.
@@ -197,7 +197,7 @@ def _is_whole(dtype: DType) -> bool:
 
 
 def _largest(dtype: DType) -> int:
-    """The largest of the whole numbers that a dtype has without a gap."""
+    """The largest of the integers that a dtype has without a gap."""
     kind = dtype.base_dtype
     if kind not in _SIGNED and kind not in _UNSIGNED:
         raise TypeError(f"Unrecognized dtype: {dtype.name}")

@@ -1,4 +1,4 @@
-"""What distributions of counts in classes have in common."""
+"""Draws and checks of counts in classes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def log_combinations(n: Any, counts: Any, name: str = "log_combinations") -> Ten
 
 
 def summing_to(total: Tensor, counts: Tensor, words: str) -> Tensor:
-    """counts, which are to be whole, not negative and of a sum."""
+    """counts, which are to be integers, not negative and of a sum."""
     found = checks.counts(counts)
     equal = assert_equal(total, reduction.reduce_sum(found, -1), message=words)
     checked: Tensor = with_dependencies([equal], found)
@@ -46,7 +46,7 @@ def drawn_counts(
     """How often each class is among total draws by probability softmax(logits).
 
     Args:
-        total: floating tensor (rows) of whole numbers.
+        total: floating tensor (rows) of integers.
         logits: floating tensor (rows, classes).
         classes: their number.
         seed: of the draws.

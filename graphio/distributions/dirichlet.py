@@ -154,8 +154,8 @@ def _valid_concentration(x: Tensor) -> Tensor:
 def outer_with_diagonal(x: Tensor, diagonal: Tensor, y: Tensor | None = None) -> Tensor:
     """The matrix -x y^T (y None: x), with another diagonal."""
     other = x if y is None else y
-    product = matmul(shapes.with_last_axis(x), array.expand_dims(other, -2))
-    return matrix_set_diag(-product, diagonal)
+    outer = matmul(shapes.with_last_axis(x), array.expand_dims(other, -2))
+    return matrix_set_diag(-outer, diagonal)
 
 
 @RegisterKL(Dirichlet, Dirichlet)

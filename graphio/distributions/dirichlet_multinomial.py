@@ -24,10 +24,10 @@ class DirichletMultinomial(Distribution):
     """The multinomial distribution whose probabilities are drawn from a Dirichlet distribution.
 
     Args:
-        total_count: floating tensor of whole numbers, of concentration's dtype.
+        total_count: floating tensor of integers, of concentration's dtype.
         concentration: floating tensor (..., classes), above 0.
         validate_args: True: a run fails if a parameter is invalid, or a value's counts are not
-            whole, negative, or of another sum.
+            integers, negative, or of another sum.
         allow_nan_stats: without effect, all statistics exist.
         name: of the scope of its operations.
     """

@@ -452,7 +452,7 @@ class Distribution:
 
 
 def _first_of(method: Callable[[], Tensor], other: Callable[[], Tensor]) -> Tensor:
-    """What a method gives or, where a class has none, another.
+    """The result of a method or, where a class has none, of another.
 
     Raises:
         NotImplementedError: the class has neither; the error is the first one's.

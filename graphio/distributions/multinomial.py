@@ -23,11 +23,11 @@ class Multinomial(WithOdds, Distribution):
     """How often each class is among total_count draws of a categorical distribution.
 
     Args:
-        total_count: floating tensor of whole numbers.
+        total_count: floating tensor of integers.
         logits: floating tensor (..., classes) of log-probabilities.
         probs: floating tensor (..., classes) of probabilities; instead of logits.
         validate_args: True: a run fails if a parameter is invalid, or a value's counts are not
-            whole, negative, or of another sum.
+            integers, negative, or of another sum.
         allow_nan_stats: without effect, all statistics exist.
         name: of the scope of its operations.
 

@@ -1,4 +1,4 @@
-"""What observations tell of the mean of a normal distribution whose deviation is known."""
+"""Posteriors of the mean of a normal distribution whose deviation is known."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def normal_conjugates_known_scale_posterior(prior: Normal, scale: Any, s: Any, n
         n: integer tensor, how many there are.
 
     Raises:
-        TypeError: prior is no Normal, or s has another dtype.
+        TypeError: prior is not a Normal, or s has another dtype.
     """
     mean, variance, _ = _posterior(prior, scale, s, n)
     return Normal(loc=mean, scale=elementwise.sqrt(variance))

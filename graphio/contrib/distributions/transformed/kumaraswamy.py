@@ -78,7 +78,7 @@ class Kumaraswamy(TransformedDistribution):
     def _entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         harmonic = digamma(b + 1.0) - digamma(array.ones([], b.dtype))
-        # TensorFlow 1.15 has a and b in each other's place and another sign, which is no entropy
+        # TensorFlow 1.15 swaps a and b and has another sign, against the definition
         logarithms = elementwise.log(a) + elementwise.log(b)
         return 1.0 - 1.0 / b + (1.0 - 1.0 / a) * harmonic - logarithms
 

@@ -28,11 +28,11 @@ class Binomial(WithOdds, ScalarDistribution):
     As in TensorFlow 1, it has no samples: sum those of a Bernoulli distribution.
 
     Args:
-        total_count: floating tensor of whole numbers.
+        total_count: floating tensor of integers.
         logits: floating tensor, log(p / (1 - p)); broadcasts with total_count.
         probs: floating tensor, p; instead of logits.
-        validate_args: True: a run fails if a parameter is invalid, or a value not whole, negative
-            or above total_count.
+        validate_args: True: a run fails if a parameter is invalid, or a value not integers,
+            negative or above total_count.
         allow_nan_stats: without effect, all statistics exist.
         name: of the scope of its operations.
 

@@ -30,7 +30,7 @@ class BatchReshape(Distribution):
         name: of the scope of its operations; None: from the distribution's.
 
     Raises:
-        ValueError: batch_shape is no vector, has sizes below -1, or is known to have another
+        ValueError: batch_shape is not a vector, has sizes below -1, or is known to have another
             number of distributions.
     """
 

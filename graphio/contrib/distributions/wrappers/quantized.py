@@ -27,10 +27,10 @@ class QuantizedDistribution(Distribution):
 
     Args:
         distribution: of numbers; it gives cdf or survival_function.
-        low: floating tensor, the least of the numbers; None: there is none.
+        low: floating tensor, the minimum; None: there is none.
         high: floating tensor, the largest; None: there is none.
-        validate_args: True: a run fails if a bound or a value is not whole, or low is not below
-            high.
+        validate_args: True: a run fails if a bound or a value is not an integer, or low is not
+            below high.
         name: of the scope of its operations.
 
     Raises:
@@ -73,7 +73,7 @@ class QuantizedDistribution(Distribution):
 
     @property
     def low(self) -> Tensor | None:
-        """The least of the numbers."""
+        """The minimum."""
         return self._low
 
     @property
