@@ -31,7 +31,7 @@ class Binomial(WithOdds, ScalarDistribution):
         total_count: floating tensor of integers.
         logits: floating tensor, log(p / (1 - p)); broadcasts with total_count.
         probs: floating tensor, p; instead of logits.
-        validate_args: True: a run fails if a parameter is invalid, or a value not integers,
+        validate_args: True: a run fails if a parameter is invalid, or a value not an integer,
             negative or above total_count.
         allow_nan_stats: without effect, all statistics exist.
         name: of the scope of its operations.

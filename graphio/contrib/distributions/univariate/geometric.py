@@ -30,7 +30,7 @@ class Geometric(WithOdds, ScalarDistribution):
         logits: floating tensor, log(p / (1 - p)).
         probs: floating tensor, p, above 0; instead of logits.
         validate_args: True: a run fails if a probability is invalid, or a value negative or not
-            integers. False: values are rounded down.
+            an integer. False: values are rounded down.
         allow_nan_stats: without effect, all statistics exist.
         name: of the scope of its operations.
 

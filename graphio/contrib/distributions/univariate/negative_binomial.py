@@ -28,7 +28,7 @@ class NegativeBinomial(WithOdds, ScalarDistribution):
         logits: floating tensor, log(p / (1 - p)); broadcasts with total_count.
         probs: floating tensor, p; instead of logits.
         validate_args: True: a run fails if a parameter is invalid, or a value negative or not
-            integers.
+            an integer.
         allow_nan_stats: without effect, all statistics exist.
         name: of the scope of its operations.
 

@@ -27,7 +27,7 @@ class Poisson(ScalarDistribution):
         rate: floating tensor of means, above 0.
         log_rate: floating tensor, their logarithms; instead of rate.
         validate_args: True: a run fails if a rate is not above 0, or a value negative or not
-            integers. False: at values that are not integers, log_prob is the formula's.
+            an integer. False: at values that are not integers, log_prob is the formula's.
         allow_nan_stats: without effect, all statistics exist.
         name: of the scope of its operations.
 
