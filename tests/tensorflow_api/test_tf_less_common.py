@@ -365,8 +365,7 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
     ("name", "words"),
     [
         ("image.generate_bounding_box_proposals", "use tf.image.non_max_suppression"),
-        ("nn.ctc_beam_search_decoder", "use tf.nn.ctc_greedy_decoder"),
-        ("linalg.tridiagonal_solve", "scipy.linalg"),
+        ("nn.fractional_max_pool", "use tf.nn.max_pool"),
         ("math.igamma", "scipy.special"),
         ("strings.ngrams", "pad to the longest"),
         ("train.Checkpoint", "tf.train.Saver"),
