@@ -252,11 +252,11 @@ def _totals(results: Mapping[str, Result]) -> str:
     chosen = [one for one in PROGRAMS if one.name in results]
     counts = [
         f"{sum(not results[one.name].runs.get(way, 'no') for one in chosen)} {text}"
-        for way, text in zip(WAYS, ("in runtime", "in cinfer", "unchanged"), strict=True)
+        for way, text in zip(WAYS, ("end in runtime", "in cinfer", "unchanged"), strict=True)
     ]
     agree = sum(not result.compared for result in results.values())
     return (
-        f"{len(chosen)} programs of {len({one.repository for one in chosen})} repositories end: "
+        f"{len(chosen)} programs of {len({one.repository for one in chosen})} repositories: "
         f"{', '.join(counts)}; the losses of {agree} agree with TensorFlow's"
     )
 
@@ -272,7 +272,8 @@ def page(results: Mapping[str, Result], programs: Sequence[Program]) -> str:
         "tensorflow` and nothing else changed. *unchanged*: `python -m graphio program.py`. "
         "*losses*: the number of the first steps whose fetched values agree with those of "
         "TensorFlow 2.21 (`tensorflow.compat.v1`), with the same weights, feeds and draws, by "
-        "`graphio compare`.",
+        "`graphio compare`; where they differ, the step and the first tensor; where TensorFlow "
+        "cannot run the program, its error. *not tried*: the run was left out.",
         "",
         f"{_totals(results)}.",
         "",

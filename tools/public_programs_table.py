@@ -346,7 +346,10 @@ PROGRAMS: tuple[Program, ...] = (
         "hwalsuklee/tensorflow-mnist-MLP-batch_normalization-weight_initializers",
         "run_main.py",
         (number("training_epochs", 1),),
-        ("all_digits:data",),
+        (
+            "digits:",
+            "all_digits:data",
+        ),
         ("--weight-init", "xavier", "--bias-init", "zero", "--batch-norm", "True"),
     ),
     Program(
