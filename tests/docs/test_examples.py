@@ -85,3 +85,15 @@ def test_the_autoencoder_knows_more_than_the_frequencies_of_pixels(
     found = np.load(folder / "pictures.npy")
     assert found.shape == (6, 64)
     assert 0.0 <= found.min() < 0.2 < 0.8 < found.max() <= 1.0
+
+
+@BOTH
+def test_the_translator_translates_sentences_that_it_has_not_seen(
+    engine: str, tmp_path: Path
+) -> None:
+    size = ["--steps", "120", "--units", "32", "--batch", "32", "--beams", "3"]
+    text = output("translator", engine, str(tmp_path), *size)
+    right = re.search(r"unseen sentences: ([0-9.]+)% without a mistake", text)
+    assert right is not None and float(right[1]) > 90
+    assert (tmp_path / "model.index").exists()
+    assert "translator.gio: 50 of 50 translations are the same" in text
