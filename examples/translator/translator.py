@@ -23,9 +23,16 @@ seq2seq = tf.contrib.seq2seq
 Array = np.ndarray
 Pair = tuple[list[str], list[str]]
 
-NOUNS = dict(dog="kani", house="tezu", river="alo", child="pimi", bird="suri", friend="roda")
-ADJECTIVES = dict(small="mola", red="gitu", old="seno", happy="lari")
-VERBS = dict(see="vid", find="topa", love="ama", follow="seka", know="koni")
+NOUNS = {
+    "dog": "kani",
+    "house": "tezu",
+    "river": "alo",
+    "child": "pimi",
+    "bird": "suri",
+    "friend": "roda",
+}
+ADJECTIVES = {"small": "mola", "red": "gitu", "old": "seno", "happy": "lari"}
+VERBS = {"see": "vid", "find": "topa", "love": "ama", "follow": "seka", "know": "koni"}
 ENGLISH = [
     "<end>",
     "the",

@@ -97,3 +97,16 @@ def test_the_translator_translates_sentences_that_it_has_not_seen(
     assert right is not None and float(right[1]) > 90
     assert (tmp_path / "model.index").exists()
     assert "translator.gio: 50 of 50 translations are the same" in text
+
+
+@BOTH
+def test_the_generator_makes_points_of_every_cloud(engine: str, tmp_path: Path) -> None:
+    size = ["--steps", "1500", "--units", "48", "--batch", "64"]
+    text = output("gan", engine, str(tmp_path), *size)
+    pattern = r"([0-9.]+)% of the points are in a cloud, ([0-9]) clouds"
+    (before, _), (after, clouds) = re.findall(pattern, text)
+    assert float(before) < 15
+    assert float(after) > 40
+    assert int(clouds) >= 7
+    gap = re.search(r"generator.gio: the same points within (\S+)", text)
+    assert gap is not None and float(gap[1]) < 1e-5
