@@ -75,8 +75,9 @@ class Adversaries:
         )
         self.generator_loss = cross_entropy(tf.ones_like(of_made), of_made)
         self.steps = [
-            train_op(self.discriminator_loss, "discriminator"), train_op(self.generator_loss, "generator"),
-        ]  # fmt: skip
+            train_op(self.discriminator_loss, "discriminator"),
+            train_op(self.generator_loss, "generator"),
+        ]
 
 
 def measured(made: Array) -> str:

@@ -110,3 +110,15 @@ def test_the_generator_makes_points_of_every_cloud(engine: str, tmp_path: Path) 
     assert int(clouds) >= 7
     gap = re.search(r"generator.gio: the same points within (\S+)", text)
     assert gap is not None and float(gap[1]) < 1e-5
+
+
+@BOTH
+def test_the_unrolled_character_model_is_better_than_frequencies(
+    engine: str, tmp_path: Path
+) -> None:
+    size = ["--steps", "120", "--units", "32", "--batch", "16", "--length", "20"]
+    text = output("char_rnn", engine, str(tmp_path), *size)
+    found = re.search(r"unseen text: perplexity ([0-9.]+), by frequency ([0-9.]+)", text)
+    assert found is not None
+    assert float(found[1]) < float(found[2]) / 2
+    assert "char_rnn.gio: the same text" in text
