@@ -97,16 +97,11 @@ COMMITS = {
     "hunkim/DeepLearningZeroToAll": "60c707e02af7bd950401faeadcc6c0e1b39b2978",
     "hunkim/ReinforcementZeroToAll": "276e950a95c006666f1a34362dfd40ef4264ffbb",
     "hunkim/word-rnn-tensorflow": "5df11c5578a43bf0b732e0bcb63ee8fec7a29d33",
-    "hwalsuklee/tensorflow-mnist-AAE": "ddca54fcc765ef821fa379623b5e5685ef853525",
     "hwalsuklee/tensorflow-mnist-CVAE": "c3ed2d83c29eb1f4f6e1fad98241319014b2dd79",
-    "hwalsuklee/tensorflow-mnist-MLP-batch_normalization-weight_initializers": (
-        "85d4783d7d1c0005a7e7cfbdef4bb8e1dd6853f9"
-    ),
     "hwalsuklee/tensorflow-mnist-VAE": "e7903ac398aa5fc3eec8470177abf6ef78d9cac1",
     "jasonbaldridge/try-tf": "b9c24949c26c6f36bfec0466bfa951e1e903d3c3",
     "lawlite19/MachineLearning_TensorFlow": "398acabb892607adf7795c34962bc75aba9d4afc",
     "lazyprogrammer/machine_learning_examples": "9c35878543c99be13dd5201a5d1bebf492bcd2b4",
-    "martin-gorner/tensorflow-rnn-shakespeare": "25946cd6486e8a8f96d84edb200a8b8b6e961c27",
     "MorvanZhou/Reinforcement-learning-with-tensorflow": "93e333484be0e262d28b65507b6a1d002424a056",
     "MorvanZhou/Tensorflow-Tutorial": "42dc32de532d146725aeef965d87871142a542d6",
     "nfmcclure/tensorflow_cookbook": "d998edfe7df11177df2ea17814be7bd6193788c9",
@@ -295,17 +290,12 @@ PROGRAMS: tuple[Program, ...] = (
         folders=(".",),
         arguments=(
             "--datasource=sinusoid",
+            "--resume=False",
             "--metatrain_iterations=12",
             "--norm=None",
             "--update_batch_size=10",
             "--logdir=logs",
         ),
-    ),
-    Program(
-        "martin-gorner/tensorflow-rnn-shakespeare",
-        "rnn_train.py",
-        (),
-        ("text:shakespeare/a.txt", "text:shakespeare/b.txt"),
     ),
     Program(
         "hunkim/ReinforcementZeroToAll",
@@ -334,23 +324,6 @@ PROGRAMS: tuple[Program, ...] = (
         (),
         ("all_digits:data",),
         ("--dim_z", "2", "--num_epochs", "1"),
-    ),
-    Program(
-        "hwalsuklee/tensorflow-mnist-AAE",
-        "run_main.py",
-        (),
-        ("all_digits:data",),
-        ("--prior_type", "mixGaussian", "--num_epochs", "1", "--n_hidden", "200"),
-    ),
-    Program(
-        "hwalsuklee/tensorflow-mnist-MLP-batch_normalization-weight_initializers",
-        "run_main.py",
-        (number("training_epochs", 1),),
-        (
-            "digits:",
-            "all_digits:data",
-        ),
-        ("--weight-init", "xavier", "--bias-init", "zero", "--batch-norm", "True"),
     ),
     Program(
         "hunkim/word-rnn-tensorflow",

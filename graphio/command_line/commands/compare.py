@@ -31,7 +31,8 @@ def command(
 
     A step is a Session.run that fetches numbers. graphio begins with the variables of
     TensorFlow and gets its feeds and the draws of its random operators, so that the losses of all
-    steps have to agree. The first tensor that differs is named.
+    steps have to agree. The first tensor that differs is named. Both run in this folder, TensorFlow
+    first: a program that goes on from its checkpoint finds that of the other.
     """
     from graphio.python import comparison
 
