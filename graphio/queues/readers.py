@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from graphio.data.records import checked_compression
-from graphio.data.writing import TFRecordOptions
 from graphio.framework import api_boundary, dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Operation, Tensor
@@ -298,6 +296,8 @@ class FixedLengthRecordReader(_Made):
         for key, size in sizes.items():
             if size < 0 or (size == 0 and key == "record_bytes"):
                 raise ValueError(f"FixedLengthRecordReader: {key} is {size}, expected more")
+        from graphio.data.records import checked_compression  # late: see record_files
+
         super().__init__(name, **sizes, encoding=checked_compression(encoding))
 
 
@@ -311,6 +311,8 @@ class TFRecordReader(_Made):
 
     @api_boundary.rolling_back
     def __init__(self, name: str | None = None, options: Any = None) -> None:
+        from graphio.data.writing import TFRecordOptions
+
         compression = TFRecordOptions.get_compression_type_string(options)
         super().__init__(name, compression=compression)
 

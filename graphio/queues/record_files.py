@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphio.data.records import opened, read_record
 from graphio.storage import gfile
 
 __all__ = ["KINDS", "Kind"]
@@ -43,6 +42,8 @@ def _whole_file(work: bytes) -> Iterator[Record]:
 
 def _lines(work: bytes, skip_header_lines: int) -> Iterator[Record]:
     """Lines without their ends; the key has the line's number, from 1."""
+    from graphio.data.records import opened  # late: most programs have no reader
+
     with opened(work.decode(), "") as file:
         for number, line in enumerate(file, 1):
             if number > skip_header_lines:
@@ -51,6 +52,8 @@ def _lines(work: bytes, skip_header_lines: int) -> Iterator[Record]:
 
 def _tf_records(work: bytes, compression: str) -> Iterator[Record]:
     """The key has the record's offset."""
+    from graphio.data.records import opened, read_record
+
     path, offset = work.decode(), 0
     with opened(path, compression) as file:
         while (record := read_record(file, path, offset)) is not None:
@@ -63,6 +66,8 @@ def _fixed_length(
     encoding: str,
 ) -> Iterator[Record]:  # fmt: skip
     """Records that begin hop_bytes after each other; the key has the record's number, from 0."""
+    from graphio.data.records import opened
+
     with opened(work.decode(), encoding) as file:
         file.read(header_bytes)
         ahead, number = b"", 0

@@ -17,7 +17,6 @@ from graphio.ops.base.emit import describe, scope
 from graphio.ops.strings.python_strings import call
 from graphio.schema.tensorflow_pb2 import TensorProto
 from graphio.support import api_guard, errors
-from graphio.tensorflow_files.values import array_of, dtype_of
 
 __all__ = [
     "deserialize_many_sparse",
@@ -105,6 +104,9 @@ def _value(serialized: Array, number: int) -> Sequence[Any]:
 
 def _array(text: bytes, number: int) -> Array:
     """The array of a TensorProto's bytes, which must have the dtype of that number."""
+    # late: it comes with all readers of weights
+    from graphio.tensorflow_files.values import array_of, dtype_of
+
     message = TensorProto()
     try:
         message.ParseFromString(text)
