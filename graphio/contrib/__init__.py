@@ -9,6 +9,7 @@ May import onnx and below.
     crf                      conditional random fields over tags
     cudnn_rnn                nets with the weights of cuDNN's
     training                 hyperparameters, training steps, evaluation
+    learn                    preprocessing, data sets, files in batches, metrics by names
     losses, metrics, opt, image, resampler, data, lookup, summary, util and others
 """
 

@@ -132,6 +132,12 @@ _DISTRIBUTIONS = {
 
 #: module -> name -> where it is
 NAMES: dict[str, dict[str, str]] = {
+    "contrib.learn.python.learn.estimators.metric_key": {
+        "MetricKey": "graphio.contrib.learn.keys:MetricKey",
+    },
+    "contrib.learn.python.learn.preprocessing.categorical_vocabulary": {
+        "CategoricalVocabulary": "graphio.contrib.learn.preprocessing:CategoricalVocabulary",
+    },
     "contrib.rnn.python.ops.core_rnn_cell": _CELLS,
     "contrib.rnn.python.ops.core_rnn_cell_impl": _CELLS,
     "contrib.seq2seq.python.ops.attention_wrapper": {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ __all__ = ["read_images", "read_labels"]
 _IMAGES, _LABELS = 2051, 2049
 
 
-def read_images(path: Path) -> np.ndarray[Any, Any]:
-    """uint8 [n, rows, columns]. Raises ValueError for another file."""
+def read_images(path: Any) -> np.ndarray[Any, Any]:
+    """uint8 [n, rows, columns] of a path or an open file. Raises ValueError for another file."""
     data = _content(path)
     magic, count, rows, columns = np.frombuffer(data, ">u4", 4).tolist()
     if magic != _IMAGES:
@@ -22,8 +21,8 @@ def read_images(path: Path) -> np.ndarray[Any, Any]:
     return np.frombuffer(data, np.uint8, count * rows * columns, 16).reshape(count, rows, columns)
 
 
-def read_labels(path: Path) -> np.ndarray[Any, Any]:
-    """uint8 [n]. Raises ValueError for another file."""
+def read_labels(path: Any) -> np.ndarray[Any, Any]:
+    """uint8 [n] of a path or an open file. Raises ValueError for another file."""
     data = _content(path)
     magic, count = np.frombuffer(data, ">u4", 2).tolist()
     if magic != _LABELS:
@@ -31,6 +30,6 @@ def read_labels(path: Path) -> np.ndarray[Any, Any]:
     return np.frombuffer(data, np.uint8, count, 8)
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Any) -> bytes:
     with gzip.open(path) as file:
         return file.read()

@@ -13,11 +13,11 @@ from graphio.keras.datasets import digits
 from graphio.ops.random.more import get_seed
 from graphio.support import api_guard
 
-__all__ = ["DataSet", "Datasets", "read_data_sets"]
+__all__ = ["ORIGIN", "DataSet", "Datasets", "read_data_sets"]
 
 Array = np.ndarray[Any, Any]
 
-_ORIGIN = "https://storage.googleapis.com/cvdf-datasets/mnist/"
+ORIGIN = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 _CLASSES = 10
 _PIXELS = 28 * 28
 
@@ -127,7 +127,7 @@ def read_data_sets(
     reshape: bool = True,
     validation_size: int = 5000,
     seed: int | None = None,
-    source_url: str = _ORIGIN,
+    source_url: str = ORIGIN,
 ) -> Datasets:
     """The data sets of a folder that has the four files of MNIST.
 
