@@ -11,6 +11,11 @@ import numpy as np
 from graphio.data import arguments, elements, npz, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked
+from graphio.data.examples import (
+    dense_to_sparse_batch,
+    make_batched_features_dataset,
+    parse_example_dataset,
+)
 from graphio.data.function import Function
 from graphio.data.iterator import make_saveable_from_iterator
 from graphio.data.special import (
@@ -44,19 +49,25 @@ __all__ = [
     "NpzDataset",
     "ParquetDataset",
     "RandomDataset",
+    "Reducer",
     "TFRecordWriter",
     "bucket_by_sequence_length",
     "cardinality",
     "choose_from_datasets",
     "copy_to_device",
+    "dense_to_sparse_batch",
     "enumerate_dataset",
     "get_single_element",
+    "group_by_reducer",
     "group_by_window",
     "ignore_errors",
+    "make_batched_features_dataset",
     "make_csv_dataset",
     "make_saveable_from_iterator",
     "map_and_batch",
+    "map_and_batch_with_legacy_function",
     "parallel_interleave",
+    "parse_example_dataset",
     "prefetch_to_device",
     "sample_from_datasets",
     "scan",
@@ -90,6 +101,9 @@ def map_and_batch(
     return lambda dataset: dataset.map(map_func, calls)._batched(
         batch_size, drop_remainder, whole=True
     )
+
+
+map_and_batch_with_legacy_function = map_and_batch
 
 
 def parallel_interleave(
@@ -219,6 +233,49 @@ def group_by_window(
         )
 
     return apply
+
+
+class Reducer:
+    """How elements are reduced to one value.
+
+    Attributes:
+        init_func: from a key, a scalar int64, to the first state.
+        reduce_func: from a state and an element to the next state.
+        finalize_func: from the last state to the value.
+    """
+
+    def __init__(
+        self,
+        init_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        finalize_func: Callable[..., Any],
+    ) -> None:
+        self.init_func = init_func
+        self.reduce_func = reduce_func
+        self.finalize_func = finalize_func
+
+
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
+    """Reduces the elements of each key to one, in the order of the keys.
+
+    Args:
+        key_func: from an element to a scalar int64.
+        reducer: a Reducer; its functions get the keys, states and elements.
+
+    Raises:
+        TypeError: reducer is no Reducer.
+
+    All elements are kept until the data end: see Dataset.reduce for data without keys.
+    """
+    if not isinstance(reducer, Reducer):
+        raise TypeError(f"`reducer` must be a tf.data.experimental.Reducer, got {reducer!r}")
+
+    def reduced(key: Any, group: Dataset) -> Dataset:
+        state = group.reduce(reducer.init_func(key), reducer.reduce_func)
+        return Dataset.from_tensors(reducer.finalize_func(state))
+
+    everything = np.iinfo(np.int64).max
+    return group_by_window(key_func, reduced, window_size=everything)
 
 
 def _integer(function: Callable[..., Any]) -> Callable[..., Any]:
