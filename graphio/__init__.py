@@ -90,10 +90,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.state.custom_operators": ("CustomOperator", "register_operator"),
     "graphio.framework.devices": ("DeviceSpec",),
     "graphio.framework.dtypes": (
-        "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
-        "float32", "float64", "half", "int16", "int32", "int64", "int8", "qint16", "qint32",
-        "qint8", "quint16", "quint8", "resource", "string", "uint16", "uint32", "uint64", "uint8",
-        "variant",
+        "DType", "QUANTIZED_DTYPES", "as_dtype", "bfloat16", "bool", "complex128",
+        "complex64", "double", "float16", "float32", "float64", "half", "int16", "int32",
+        "int64", "int8", "qint16", "qint32", "qint8", "quint16", "quint8", "resource",
+        "string", "uint16", "uint32", "uint64", "uint8", "variant",
     ),
     "graphio.framework.gradient_registry": (),
     "graphio.autodiff.gradients": (

@@ -97,6 +97,7 @@ from graphio.framework.constants import placeholder_with_default as placeholder_
 from graphio.framework.constants import register_tensor_conversion_function as register_tensor_conversion_function
 from graphio.framework.devices import DeviceSpec as DeviceSpec
 from graphio.framework.dtypes import DType as DType
+from graphio.framework.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from graphio.framework.dtypes import as_dtype as as_dtype
 from graphio.framework.dtypes import bfloat16 as bfloat16
 from graphio.framework.dtypes import bool as bool

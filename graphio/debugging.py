@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio.config.devices import get_log_device_placement, set_log_device_placement
 from graphio.framework.tracebacks import (
     disable_traceback_filtering,
     enable_traceback_filtering,
@@ -66,6 +67,7 @@ __all__ = [
     "check_numerics",
     "disable_traceback_filtering",
     "enable_traceback_filtering",
+    "get_log_device_placement",
     "is_finite",
     "is_inf",
     "is_nan",
@@ -73,4 +75,5 @@ __all__ = [
     "is_numeric_tensor",
     "is_strictly_increasing",
     "is_traceback_filtering_enabled",
+    "set_log_device_placement",
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio.framework import dtypes as _dtypes
 from graphio.framework.dtypes import (
+    QUANTIZED_DTYPES,
     DType,
     as_dtype,
     bfloat16,
@@ -37,6 +38,7 @@ from graphio.framework.dtypes import (
 )
 
 __all__ = [
+    "QUANTIZED_DTYPES",
     "DType",
     "as_dtype",
     "bfloat16",
@@ -71,10 +73,11 @@ if TYPE_CHECKING:
     from graphio.ops.complex.parts import complex as complex
     from graphio.ops.math.elementwise import cast as cast
     from graphio.ops.math.elementwise import saturate_cast as saturate_cast
+    from graphio.ops.strings.numbers import as_string as as_string
 else:
 
     def __getattr__(name: str) -> Any:
-        """cast, saturate_cast and complex, which need the builder; types of references."""
+        """Functions, which need the builder; types of references."""
         if name == "complex":
             from graphio.ops.complex import parts
 
@@ -83,6 +86,10 @@ else:
             from graphio.ops.math import elementwise
 
             return getattr(elementwise, name)
+        if name == "as_string":
+            from graphio.ops.strings import numbers
+
+            return numbers.as_string
         if name.endswith("_ref"):
             return getattr(_dtypes, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,18 +2,19 @@
 
 May import execution and below.
 
-    experimental, threading  the namespaces of these names
-    devices                  the functions
+    experimental, optimizer, threading  the namespaces of these names
+    devices                             the functions
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphio.config import experimental, threading
+from graphio.config import experimental, optimizer, threading
 from graphio.config.devices import (
     PhysicalDevice,
     experimental_list_devices,
+    experimental_run_functions_eagerly,
     get_soft_device_placement,
     get_visible_devices,
     list_logical_devices,
@@ -27,10 +28,12 @@ __all__ = [
     "PhysicalDevice",
     "experimental",
     "experimental_list_devices",
+    "experimental_run_functions_eagerly",
     "get_soft_device_placement",
     "get_visible_devices",
     "list_logical_devices",
     "list_physical_devices",
+    "optimizer",
     "set_soft_device_placement",
     "set_visible_devices",
     "threading",

@@ -16,8 +16,11 @@ __all__ = [
     "PhysicalDevice",
     "VirtualDeviceConfiguration",
     "experimental_list_devices",
+    "experimental_run_functions_eagerly",
+    "get_device_policy",
     "get_inter_op_parallelism_threads",
     "get_intra_op_parallelism_threads",
+    "get_log_device_placement",
     "get_memory_growth",
     "get_soft_device_placement",
     "get_synchronous_execution",
@@ -25,8 +28,10 @@ __all__ = [
     "get_visible_devices",
     "list_logical_devices",
     "list_physical_devices",
+    "set_device_policy",
     "set_inter_op_parallelism_threads",
     "set_intra_op_parallelism_threads",
+    "set_log_device_placement",
     "set_memory_growth",
     "set_soft_device_placement",
     "set_synchronous_execution",
@@ -71,6 +76,8 @@ class VirtualDeviceConfiguration(NamedTuple):
 
 _PHYSICAL = PhysicalDevice("/physical_device:CPU:0", "CPU")
 _LOGICAL = LogicalDevice("/device:CPU:0", "CPU")
+#: what may be done about tensors on another device
+_POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
 
 
 class _Settings:
@@ -79,6 +86,8 @@ class _Settings:
     intra = 0
     inter = 0
     soft_placement = False
+    log_placement = False
+    device_policy = "silent"
 
 
 @api_guard.unguarded
@@ -220,6 +229,46 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
     """Keeps a number; it has no effect on sessions, see inter_op_parallelism_threads of
     ConfigProto."""
     _Settings.inter = int(num_threads)
+
+
+@api_guard.unguarded
+def get_log_device_placement() -> bool:
+    """The value of set_log_device_placement, at first False."""
+    return _Settings.log_placement
+
+
+@api_guard.unguarded
+def set_log_device_placement(enabled: bool) -> None:
+    """Keeps a value; it has no effect on sessions: see log_device_placement of ConfigProto."""
+    _Settings.log_placement = bool(enabled)
+
+
+@api_guard.unguarded
+def get_device_policy() -> str:
+    """The value of set_device_policy, at first "silent"."""
+    return _Settings.device_policy
+
+
+@api_guard.unguarded
+def set_device_policy(device_policy: str | None) -> None:
+    """Keeps what is done about tensors on another device; it has no effect: there is one device.
+
+    Args:
+        device_policy: "silent", "silent_for_int32", "warn" or "explicit"; None: "silent".
+
+    Raises:
+        ValueError: another one.
+    """
+    if device_policy not in (*_POLICIES, None):
+        raise ValueError(
+            f"Not a valid device policy: {device_policy!r}; give one of {list(_POLICIES)}"
+        )
+    _Settings.device_policy = device_policy or "silent"
+
+
+@api_guard.unguarded
+def experimental_run_functions_eagerly(run_eagerly: bool) -> None:
+    """Accepted without effect: there is no tf.function, and every graph is run by a session."""
 
 
 def _check(device: Any) -> None:

@@ -295,6 +295,7 @@ resource = _WITHOUT_TENSORS["resource"]
 variant = _WITHOUT_TENSORS["variant"]
 
 __all__ = [
+    "QUANTIZED_DTYPES",
     "DType",
     "as_dtype",
     "bfloat16",
@@ -343,6 +344,10 @@ _BY_TENSORFLOW = {number: _BY_NAME[name] for name, number in _TENSORFLOW.items()
 _BY_TENSORFLOW |= {dtype.as_datatype_enum: dtype for dtype in _WITHOUT_TENSORS.values()}
 _REFS = {dtype: DType._of(dtype._row, "ref", dtype) for dtype in _BY_TENSORFLOW.values()}
 _NAMES |= {f"{name}_ref": _REFS[dtype] for name, dtype in _NAMES.items() if dtype in _REFS}
+#: the types of integers that stand for real numbers, and of references to them
+QUANTIZED_DTYPES = frozenset(
+    dtype for name, dtype in _NAMES.items() if name.startswith(("qint", "quint"))
+)
 _BY_TENSORFLOW |= {_REF + number: _REFS[dtype] for number, dtype in _BY_TENSORFLOW.items()}
 _PYTHON = {float: float32, int: int32, complex: complex128, str: string, bytes: string}
 _PYTHON[builtins.bool] = bool

@@ -23,6 +23,7 @@ from graphio.layers.convolutional import (
     separable_conv2d,
 )
 from graphio.layers.core import Dense, Dropout, Flatten, dense, dropout, flatten
+from graphio.layers.input_spec import InputSpec
 from graphio.layers.normalization import BatchNormalization, batch_normalization
 from graphio.layers.pooling import (
     AveragePooling1D,
@@ -52,6 +53,7 @@ __all__ = [
     "Dense",
     "Dropout",
     "Flatten",
+    "InputSpec",
     "Layer",
     "MaxPooling1D",
     "MaxPooling2D",

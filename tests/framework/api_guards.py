@@ -25,6 +25,7 @@ UNGUARDED_NAMESPACES = {
     "compat": "converts values of Python",
     "config": "describes processors and threads",
     "config.experimental": "describes processors",
+    "config.optimizer": "keeps wishes",
     "config.threading": "counts threads",
     "data.experimental": "its functions call guarded methods of Dataset",
     "dtypes": "looks dtypes up",

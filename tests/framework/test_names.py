@@ -173,3 +173,12 @@ def test_get_variable_takes_every_kind_of_initializer() -> None:
     assert tf.get_variable("tensor", initializer=tf.ones([3])).shape.as_list() == [3]
     assert tf.get_variable("list", initializer=[1.0, 2.0]).dtype == tf.float32
     assert tf.get_variable("ints", [2], dtype=tf.int32).dtype == tf.int32
+
+
+def test_names_of_dtypes_are_under_tf_dtypes() -> None:
+    names = {"qint8", "qint16", "qint32", "quint8", "quint16"}
+    found = {dtype.name for dtype in tf.QUANTIZED_DTYPES}
+    assert found == names | {f"{name}_ref" for name in names}
+    assert tf.dtypes.QUANTIZED_DTYPES == tf.QUANTIZED_DTYPES
+    with tf.Session() as session:
+        assert session.run(tf.dtypes.as_string([1, 2])).tolist() == [b"1", b"2"]

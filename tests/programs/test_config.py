@@ -59,3 +59,39 @@ def test_settings_are_kept() -> None:
     tf.config.experimental.set_synchronous_execution(True)
     with pytest.raises(ValueError, match="a run is over when"):
         tf.config.experimental.set_synchronous_execution(False)
+
+
+def test_wishes_for_rewrites_are_kept() -> None:
+    optimizer = tf.config.optimizer
+    switches = {"disable_model_pruning": False, "disable_meta_optimizer": False}
+    assert (optimizer.get_jit(), optimizer.get_experimental_options()) == (False, switches)
+    optimizer.set_experimental_options(
+        {"constant_folding": False, "remapping": True, "min_graph_nodes": 7, "unknown": 1}
+    )
+    kept = {"constant_folding": False, "remapping": True, "min_graph_nodes": 7}
+    assert optimizer.get_experimental_options() == {**kept, **switches}
+    optimizer.set_experimental_options({"constant_folding": None, "disable_meta_optimizer": True})
+    kept = {"remapping": True, "min_graph_nodes": 7, "disable_meta_optimizer": True}
+    assert optimizer.get_experimental_options() == {**switches, **kept}
+    optimizer.set_experimental_options(dict.fromkeys((*kept, "constant_folding")))
+    assert optimizer.get_experimental_options() == switches
+    optimizer.set_jit(True)
+    assert optimizer.get_jit() is True
+    optimizer.set_jit(False)
+
+
+def test_wishes_for_devices_are_kept() -> None:
+    experimental, debugging = tf.config.experimental, tf.debugging
+    assert debugging.get_log_device_placement() is False
+    debugging.set_log_device_placement(True)
+    assert debugging.get_log_device_placement() is True
+    debugging.set_log_device_placement(False)
+    assert experimental.get_device_policy() == "silent"
+    experimental.set_device_policy("warn")
+    assert experimental.get_device_policy() == "warn"
+    experimental.set_device_policy(None)
+    assert experimental.get_device_policy() == "silent"
+    with pytest.raises(ValueError, match="Not a valid device policy: 'loud'"):
+        experimental.set_device_policy("loud")
+    tf.config.experimental_run_functions_eagerly(True)
+    assert not tf.executing_eagerly()
