@@ -4,8 +4,8 @@
 
 The text is made here, of a small grammar. The network is unrolled over the steps of a window by
 rnn_decoder; its loss is that of sequence_loss_by_example. What counts is the perplexity of text
-that was not trained on, compared with a model that knows the characters' frequencies alone. FOLDER gets
-the checkpoint, and char_rnn.gio, one step with its state, which writes the same text again.
+that was not trained on, compared with a model that knows the characters' frequencies alone. FOLDER
+gets the checkpoint, and char_rnn.gio, one step with its state, which writes the same text again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ rnn = tf.contrib.rnn
 legacy_seq2seq = tf.contrib.legacy_seq2seq
 Array = np.ndarray
 
-SUBJECTS = ["the old captain", "a tall stranger", "my brother", "the night watch", "our neighbour"]
+SUBJECTS = ["the old captain", "a tall sailor", "my brother", "the night watch", "our neighbour"]
 VERBS = ["carries", "remembers", "paints", "repairs", "forgets"]
 OBJECTS = ["a silver lamp", "the broken clock", "seven letters", "the garden wall", "no music"]
 ENDS = [" in winter", " at dawn", " without a word", ""]
@@ -88,34 +88,28 @@ class Model:
             optimizer = tf.train.AdamOptimizer(0.005)
             self.train = optimizer.apply_gradients(zip(gradients, variables, strict=True))
 
-    def feed(self, inputs: Array, targets: Array, state: list[Array]) -> dict[tf.Tensor, Array]:
-        """The feed of a window; its state is that after the window before."""
-        states = zip(tf.contrib.framework.nest.flatten(self.first), state, strict=True)
-        return {self.inputs: inputs, self.targets: targets, **dict(states)}
-
 
 def train(options: argparse.Namespace, data: tuple[Array, Array, int], prefix: str) -> None:
     """Trains, measures the perplexity of unseen text, and saves."""
     codes, unseen, symbols = data
-    flatten = tf.contrib.framework.nest.flatten
     with tf.Graph().as_default(), tf.Session(options.engine) as session:
         tf.set_random_seed(1)
         model = Model(symbols, options.units, options.batch, options.length, training=True)
         session.run(tf.global_variables_initializer())
         pieces = windows(codes, options.batch, options.length)
-        start = state = session.run(flatten(model.first))
+        start = state = session.run(model.first)
         for step in range(options.steps):
             at = step % len(pieces)
+            inputs, targets = pieces[at]
             state = state if at else start
-            fetched = [model.cost, model.train, flatten(model.last)]
-            cost, _, state = session.run(fetched, model.feed(*pieces[at], state))
+            feed = {model.inputs: inputs, model.targets: targets, model.first: state}
+            cost, _, state = session.run([model.cost, model.train, model.last], feed)
             if (step + 1) % max(1, options.steps // 8) == 0:
                 print(f"step {step + 1:4d}  perplexity {np.exp(cost):.2f}", flush=True)
         costs, state = [], start
         for inputs, targets in windows(unseen, options.batch, options.length):
-            cost, state = session.run(
-                [model.cost, flatten(model.last)], model.feed(inputs, targets, state)
-            )
+            feed = {model.inputs: inputs, model.targets: targets, model.first: state}
+            cost, state = session.run([model.cost, model.last], feed)
             costs.append(cost)
         unigram = unigram_perplexity(codes, unseen, symbols)
         print(f"unseen text: perplexity {np.exp(np.mean(costs)):.2f}, by frequency {unigram:.2f}")
@@ -158,8 +152,7 @@ def drawn(step: Callable[..., tuple[Array, list[Array]]], state: list[Array], al
     for _ in range(160):
         code = np.array([[alphabet.index(text[-1])]], np.int32)
         probabilities, state = step(code, state)
-        # the engines differ in the last digits, which decide no draw when they are cut
-        share = np.round(probabilities[0].astype(float), 4)
+        share = probabilities[0].astype(float)
         text += alphabet[rng.choice(len(alphabet), p=share / share.sum())]
     return text
 

@@ -24,27 +24,14 @@ Array = np.ndarray
 Pair = tuple[list[str], list[str]]
 
 NOUNS = {
-    "dog": "kani",
-    "house": "tezu",
-    "river": "alo",
-    "child": "pimi",
-    "bird": "suri",
+    "dog": "kani", "house": "tezu", "river": "alo", "child": "pimi", "bird": "suri",
     "friend": "roda",
-}
+}  # fmt: skip
 ADJECTIVES = {"small": "mola", "red": "gitu", "old": "seno", "happy": "lari"}
 VERBS = {"see": "vid", "find": "topa", "love": "ama", "follow": "seka", "know": "koni"}
-ENGLISH = [
-    "<end>",
-    "the",
-    "a",
-    "does",
-    "not",
-    *NOUNS,
-    *ADJECTIVES,
-    *VERBS,
-    *(f"{v}s" for v in VERBS),
-]
-OTHER = ["<end>", "<start>", "ul", "ne", *NOUNS.values(), *ADJECTIVES.values(), *VERBS.values()]
+WORDS = NOUNS | ADJECTIVES | VERBS
+ENGLISH = ["<end>", "the", "a", "does", "not", *WORDS, *(f"{verb}s" for verb in VERBS)]
+OTHER = ["<end>", "<start>", "ul", "ne", *WORDS.values()]
 END, START = 0, 1
 LONGEST = 12
 

@@ -91,7 +91,7 @@ def test_the_autoencoder_knows_more_than_the_frequencies_of_pixels(
 def test_the_translator_translates_sentences_that_it_has_not_seen(
     engine: str, tmp_path: Path
 ) -> None:
-    size = ["--steps", "120", "--units", "32", "--batch", "32", "--beams", "3"]
+    size = ["--steps", "140", "--units", "32", "--batch", "32", "--beams", "2"]
     text = output("translator", engine, str(tmp_path), *size)
     right = re.search(r"unseen sentences: ([0-9.]+)% without a mistake", text)
     assert right is not None and float(right[1]) > 90
@@ -120,5 +120,5 @@ def test_the_unrolled_character_model_is_better_than_frequencies(
     text = output("char_rnn", engine, str(tmp_path), *size)
     found = re.search(r"unseen text: perplexity ([0-9.]+), by frequency ([0-9.]+)", text)
     assert found is not None
-    assert float(found[1]) < float(found[2]) / 2
+    assert float(found[1]) < float(found[2]) / 3
     assert "char_rnn.gio: the same text" in text

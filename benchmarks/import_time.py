@@ -1,0 +1,53 @@
+"""What imports cost: CPU time and modules of graphio and of each part of tf.contrib.
+
+    python benchmarks/import_time.py [--runs 5]
+
+Each is imported in a new process, after what a program has imported before it: numpy, then graphio
+with its builder. The minimum of the runs is printed. tests/contrib/test_contrib_imports.py counts
+the modules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pkgutil
+import subprocess
+import sys
+
+import graphio.contrib
+
+CHILD = """
+import sys, time
+{first}
+modules, start = len(sys.modules), time.process_time()
+{then}
+print(time.process_time() - start, len(sys.modules) - modules)
+"""
+
+
+def cost(first: str, then: str, runs: int) -> tuple[float, int]:
+    """Milliseconds of CPU time, and the number of modules that an import adds."""
+    program = CHILD.format(first=first, then=then)
+    found = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        for _ in range(runs)
+    ]
+    lines = [one.stdout.split() for one in found]
+    return 1000 * min(float(seconds) for seconds, _ in lines), int(lines[0][1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    runs = parser.parse_args().runs
+    built = "import graphio; graphio.constant"
+    rows = [("graphio", "import numpy", "import graphio"), ("the builder", "import graphio", built)]
+    for part in pkgutil.iter_modules(graphio.contrib.__path__):
+        rows.append((f"contrib.{part.name}", built, f"graphio.contrib.{part.name}"))
+    for name, first, then in rows:
+        milliseconds, modules = cost(first, then, runs)
+        print(f"{name:24s} {milliseconds:7.1f} ms  {modules:4d} modules", flush=True)
+
+
+if __name__ == "__main__":
+    main()
