@@ -21,6 +21,8 @@ def decoding(name: str) -> Iterator[tuple[str, Callable[[Any, Any], Any]]]:
                 f"decode_jpeg {channels}",
                 lambda tf, c, n=channels: tf.image.decode_jpeg(c, n, **ACCURATE),
             )
+        if "cmyk" not in name:  # of four inks INTEGER_ACCURATE alone is known
+            yield "fast", lambda tf, c: tf.image.decode_jpeg(c)
         yield "extract_jpeg_shape", lambda tf, c: tf.image.extract_jpeg_shape(c)
     if name == "jpeg":
         for ratio in (2, 4, 8):
@@ -28,6 +30,7 @@ def decoding(name: str) -> Iterator[tuple[str, Callable[[Any, Any], Any]]]:
                 f"ratio {ratio}",
                 lambda tf, c, r=ratio: tf.image.decode_jpeg(c, ratio=r, **ACCURATE),
             )
+            yield f"fast, ratio {ratio}", lambda tf, c, r=ratio: tf.image.decode_jpeg(c, ratio=r)
         yield (
             "repeated colours",
             lambda tf, c: tf.image.decode_jpeg(c, fancy_upscaling=False, **ACCURATE),
