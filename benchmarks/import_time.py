@@ -1,4 +1,4 @@
-"""What imports cost: CPU time and modules of graphio and of each part of tf.contrib.
+"""The cost of imports: CPU time and modules of graphio and of each part of tf.contrib.
 
     python benchmarks/import_time.py [--runs 5]
 

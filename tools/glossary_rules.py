@@ -167,7 +167,12 @@ RULES = (
         "progress bars",
         allowed=(r"(progress|error|tool|side|menu|nav) ?bars?", r"bar charts?", r"foo bar"),
     ),
-    Rule("slimming", r"slim(s|med|ming)?", "strip, size reduction", allowed=(r"\bslim\b",)),
+    Rule(
+        "slimming",
+        r"slim(s|med|ming)?",
+        "strip, size reduction",
+        allowed=(r"\bslim\b", r"slim_digits"),
+    ),
     Rule("watches", r"watches|what one watches", "watchpoints"),
     Rule("deeds", r"deeds?|doings", "actions"),
     Rule("made anew", r"anew", "recomputed, rebuilt; again", PROSE),

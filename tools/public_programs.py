@@ -84,8 +84,8 @@ def main() -> int:
                     result.losses, result.compared = earlier.losses, earlier.compared
             results[program.name] = result
             if given.results:
-                texts = {name: dataclasses.asdict(one) for name, one in results.items()}
-                given.results.write_text(json.dumps(texts, indent=1))
+                rows = {name: dataclasses.asdict(one) for name, one in results.items()}
+                given.results.write_text(json.dumps(rows, indent=1))
             print(_line(program, result), flush=True)
     print(_totals(results))
     if given.page:

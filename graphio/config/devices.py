@@ -76,7 +76,7 @@ class VirtualDeviceConfiguration(NamedTuple):
 
 _PHYSICAL = PhysicalDevice("/physical_device:CPU:0", "CPU")
 _LOGICAL = LogicalDevice("/device:CPU:0", "CPU")
-#: what may be done about tensors on another device
+#: the policies for tensors on another device
 _POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
 
 

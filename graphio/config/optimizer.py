@@ -53,7 +53,7 @@ def get_experimental_options() -> dict[str, Any]:
 
 @api_guard.unguarded
 def set_experimental_options(options: Mapping[str, Any]) -> None:
-    """Keeps options beside those that were set; they have no effect.
+    """Adds options to those that were set; they have no effect.
 
     Args:
         options: by name, such as constant_folding, a bool; of min_graph_nodes a number. None

@@ -92,7 +92,7 @@ def make_batched_features_dataset(
         drop_final_batch: True leaves out a short last batch.
 
     Raises:
-        ValueError: label_key is no feature.
+        ValueError: label_key is not a feature.
         TypeError: reader gives no dataset.
     """
     if label_key is not None and label_key not in features:
@@ -121,7 +121,7 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
 
     Args:
         batch_size: elements of a batch; a short last one comes as well.
-        row_shape: the shape of a row, at least as large as that of every element: whole sizes.
+        row_shape: the shape of a row, at least as large as that of every element: integers.
 
     Raises:
         ValueError: row_shape has an unknown size.

@@ -263,7 +263,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transfor
         reducer: a Reducer; its functions get the keys, states and elements.
 
     Raises:
-        TypeError: reducer is no Reducer.
+        TypeError: reducer is not a Reducer.
 
     All elements are kept until the data end: see Dataset.reduce for data without keys.
     """

@@ -11,7 +11,7 @@ __all__ = ["InputSpec"]
 
 
 class InputSpec:
-    """What a layer expects of an input; None expects nothing.
+    """The input that a layer expects; None expects nothing.
 
     Args:
         dtype: of the elements.
@@ -24,7 +24,7 @@ class InputSpec:
             dict.
 
     Raises:
-        TypeError: axes has a key that is no integer.
+        TypeError: axes has a key that is not an integer.
         ValueError: axes has an axis beyond ndim or max_ndim.
 
     Layers of a program keep it in their attribute input_spec; those of tf.layers check their

@@ -454,7 +454,7 @@ class LinearOperatorKronecker(_OfOperators):
         return self._with_shape(made, rhs, not adjoint)
 
     def _powers(self) -> list[Any]:
-        """For each factor, the product of the others' sizes."""
+        """For each factor, the others' sizes multiplied."""
         total = self.domain_dimension_tensor()
         return [
             elementwise.cast(total // size, self.dtype)
@@ -477,15 +477,15 @@ class LinearOperatorKronecker(_OfOperators):
             return super()._diag_part()
         diagonal, *others = self._each("diag_part")
         for part in others:
-            product = array.expand_dims(diagonal, -1) * array.expand_dims(part, -2)
-            diagonal = array.reshape(product, array.concat([array.shape(product)[:-2], [-1]], 0))
+            pairs = array.expand_dims(diagonal, -1) * array.expand_dims(part, -2)
+            diagonal = array.reshape(pairs, array.concat([array.shape(pairs)[:-2], [-1]], 0))
         diagonal.set_shape(self.shape[:-1])
         return diagonal
 
     def _asserted(self, what: str, word: str) -> Any:
         if not all(part.is_square for part in self._operators):
             raise errors.InvalidArgumentError(
-                message=f"All Kronecker factors must be square for the product to be {word}."
+                message=f"All Kronecker factors must be square for the operator to be {word}."
             )
         return group(*self._each(what))
 

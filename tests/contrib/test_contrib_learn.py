@@ -110,7 +110,7 @@ def test_a_table_of_another_size_than_it_says_is_refused(tmp_path):
         learn.datasets.base.load_csv_with_header(str(tmp_path / "a.csv"), int, float)
 
 
-def test_data_that_are_not_there_are_asked_for(tmp_path):
+def test_data_that_are_not_there_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="boston_house_prices.csv"):
         learn.datasets.load_boston()
     with pytest.raises(FileNotFoundError, match="http://x/y"):
@@ -141,7 +141,8 @@ def test_circles_are_those_of_tensorflow():
 def test_spirals_are_those_of_tensorflow(mode, second, fourth):
     found = learn.datasets.make_dataset("spirals", 5, 0.05, 1, mode=mode)
     expected = [
-        [-1.1327130989800878, 1.0576132458215106], second, [1.0241747923735889, -0.9905781697417653],
+        [-1.1327130989800878, 1.0576132458215106], second,
+        [1.0241747923735889, -0.9905781697417653],
         [fourth, -0.07389147854204971], [-0.9901678294579189, 0.9227392925004075],
     ]  # fmt: skip
     np.testing.assert_allclose(found.data, expected, rtol=1e-12, atol=1e-15)

@@ -1,4 +1,4 @@
-"""tf.layers.InputSpec, with the texts of TensorFlow."""
+"""tf.layers.InputSpec, with the messages of TensorFlow."""
 
 from __future__ import annotations
 

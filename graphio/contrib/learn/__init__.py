@@ -2,7 +2,7 @@
 
 May import contrib.layers, examples and below.
 
-    preprocessing   texts and categories as numbers
+    preprocessing   strings and categories as numbers
     datasets        data sets from local files
     ops             embeddings, linear models
     keys            ModeKeys, PredictionKey and others

@@ -6,7 +6,7 @@ __all__ = ["MetricKey", "ModeKeys", "PredictionKey", "ProblemType", "TaskType"]
 
 
 class ModeKeys:
-    """What a model is built for: unlike those of tf.estimator, INFER is the text infer."""
+    """Purposes of a model: unlike in tf.estimator, INFER is the string infer."""
 
     TRAIN = "train"
     EVAL = "eval"
@@ -53,7 +53,7 @@ class MetricKey:
 
 
 class ProblemType:
-    """What a model solves."""
+    """Kinds of problems that a model solves."""
 
     UNSPECIFIED = 0
     CLASSIFICATION = 1

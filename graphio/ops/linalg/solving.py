@@ -107,7 +107,7 @@ def _solve_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 
 def _least_squares(a: Tensor, b: Tensor, weight: Tensor, name: str | None = None) -> Tensor:
-    """x with the least |a x - b|^2 + weight |x|^2, by the normal equations."""
+    """x with the smallest |a x - b|^2 + weight |x|^2, by the normal equations."""
     gram = matmul.matmul(a, a, adjoint_a=True)
     gram = gram + weight * _identity_like(gram)
     return _solve(gram, matmul.matmul(a, b, adjoint_a=True), name)

@@ -53,7 +53,7 @@ def load_csv_with_header(
 
     Raises:
         NotFoundError: there is no such file.
-        ValueError: the file has other rows than its first line says, or a field is no number.
+        ValueError: the file has other rows than its first line says, or a field is not a number.
     """
     with GFile(filename) as file:
         header, *rows = csv.reader(file)
@@ -79,7 +79,7 @@ def load_csv_without_header(
 
     Raises:
         NotFoundError: there is no such file.
-        ValueError: rows differ in length, or a field is no number.
+        ValueError: rows differ in length, or a field is not a number.
     """
     with GFile(filename) as file:
         return _table(list(csv.reader(file)), target_dtype, features_dtype, target_column)
@@ -93,7 +93,7 @@ def _table(rows: list[list[str]], target_dtype: Any, features_dtype: Any, column
 
 @api_guard.unguarded
 def shrink_csv(filename: str, ratio: int) -> None:
-    """Writes each ratio-th row of a CSV file, the first included, to a file beside it: of
+    """Writes each ratio-th row of a CSV file, the first included, to a file next to it: of
     train.csv to train_small.csv."""
     with GFile(filename) as file, GFile(filename.replace(".", "_small."), "w") as small:
         writer = csv.writer(small)

@@ -35,7 +35,7 @@ def load_dbpedia(size: str = "small", test_with_fake_data: bool = False) -> base
     names as TF_EXP_BASE_DIR.
 
     Args:
-        size: small: each thousandth row, also written to files beside; else all.
+        size: small: each thousandth row, also written to files next to it; else all.
         test_with_fake_data: must be False.
 
     Raises:

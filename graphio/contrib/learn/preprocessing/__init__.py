@@ -1,4 +1,4 @@
-"""tf.contrib.learn.preprocessing: texts and categories as numbers.
+"""tf.contrib.learn.preprocessing: strings and categories as numbers.
 
 text          VocabularyProcessor: words; ByteProcessor: bytes
 categorical   CategoricalProcessor: columns of categories

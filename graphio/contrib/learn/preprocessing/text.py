@@ -23,7 +23,7 @@ TOKENIZER_RE = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", 
 
 @api_guard.unguarded
 def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
-    """The words of each text, as TOKENIZER_RE finds them."""
+    """The words of each document, as TOKENIZER_RE finds them."""
     for text in iterator:
         yield TOKENIZER_RE.findall(text)
 
@@ -46,7 +46,7 @@ class ByteProcessor:
         return self.transform(x)
 
     def transform(self, x: Iterable[Any]) -> Iterator[Array]:
-        """uint8 [max_document_length] for each document: bytes, or a text, encoded as UTF-8."""
+        """uint8 [max_document_length] for each document: bytes, or a str, encoded as UTF-8."""
         for document in x:
             data = document.encode("utf-8") if isinstance(document, str) else bytes(document)
             row = np.zeros(self.max_document_length, np.uint8)
@@ -71,7 +71,7 @@ class VocabularyProcessor:
         max_document_length: words of a row: longer documents are cut, zeros follow shorter ones.
         min_frequency: fit keeps words that occur more often; 0: all.
         vocabulary: a CategoricalVocabulary; an empty one is replaced as None is.
-        tokenizer_fn: gives the words of each text of an iterable; None: tokenizer.
+        tokenizer_fn: gives the words of each document of an iterable; None: tokenizer.
 
     Attributes:
         vocabulary_: the words.
@@ -149,7 +149,7 @@ class _Unpickler(pickle.Unpickler):
     """Finds the classes of files that TensorFlow wrote."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a file names."""
+        """The class that a file names."""
         if module.startswith(_TENSORFLOW) and name in _WRITTEN:
             return _WRITTEN[name]
         return super().find_class(module, name)

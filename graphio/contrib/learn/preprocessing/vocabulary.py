@@ -55,7 +55,7 @@ class CategoricalVocabulary:
 
     def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
         """Forgets rare and frequent categories; the others get new numbers, the most frequent 1,
-        equal ones in their own order, numbers before texts.
+        equal ones in their own order, numbers before strings.
 
         Args:
             min_frequency: a category stays that was counted more often.
