@@ -252,3 +252,94 @@ def test_names_that_are_not_there_say_why():
         _ = learn.Estimatr
     with pytest.raises(ValueError, match="Invalid mode"):
         learn.ModeKeys.validate("test")
+
+
+def written(folder):
+    """Two files of three records: x is 0 to 5, and words is x times the same word."""
+    for file in range(2):
+        with tf.python_io.TFRecordWriter(str(folder / f"{file}.rec")) as writer:
+            for x in range(3 * file, 3 * file + 3):
+                x_feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[x]))
+                words = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"w"] * x))
+                feature = tf.train.Features(feature={"x": x_feature, "words": words})
+                writer.write(tf.train.Example(features=feature).SerializeToString())
+    return str(folder / "*.rec")
+
+
+def values_of(tensors, count):
+    """Values of several runs, until the data end."""
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        stop = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, stop)
+        found = [session.run(tensors) for _ in range(count)]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(tensors)
+        stop.request_stop()
+        stop.join(threads)
+    return found
+
+
+FEATURES = {"x": tf.FixedLenFeature([], tf.int64), "words": tf.VarLenFeature(tf.string)}
+
+
+def test_features_of_files_come_in_batches(tmp_path):
+    pattern = written(tmp_path)
+    with tf.Graph().as_default():
+        keys, features = learn.read_keyed_batch_features(
+            pattern, 4, FEATURES, tf.TFRecordReader, randomize_input=False, num_epochs=1,
+            num_enqueue_threads=1,
+        )  # fmt: skip
+        one, two = values_of([keys, features["x"], features["words"]], 2)
+    assert one[1].tolist() == [0, 1, 2, 3] and two[1].tolist() == [4, 5]
+    assert one[0][0].startswith(str(tmp_path / "0.rec").encode()) and len(two[0]) == 2
+    assert one[2].dense_shape.tolist() == [4, 3] and len(two[2].values) == 9
+
+
+def test_random_records_are_all_of_the_files(tmp_path):
+    pattern = written(tmp_path)
+    with tf.Graph().as_default():
+        found = learn.read_batch_examples(
+            [pattern], 2, tf.TFRecordReader, num_epochs=1, queue_capacity=8, seed=1,
+            parse_fn=lambda record: {"x": tf.parse_single_example(record, FEATURES)["x"]},
+        )  # fmt: skip
+        batches = values_of(found["x"], 3)
+    assert sorted(np.concatenate(batches).tolist()) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"batch_size": 10}, "batch_size"),
+        ({"queue_capacity": 0}, "queue_capacity"),
+        ({"read_batch_size": 0}, "read_batch_size"),
+        ({"num_threads": 0}, "num_threads"),
+        ({"num_epochs": 0}, "num_epochs"),
+        ({"file_pattern": []}, "No files given"),
+        ({"file_pattern": "/nowhere/*"}, "No files match"),
+    ],
+)
+def test_batches_of_files_refuse_what_they_cannot_have(given, text, tmp_path):
+    options = {"file_pattern": written(tmp_path), "batch_size": 2, "queue_capacity": 10, **given}
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match=text):
+            learn.read_batch_examples(reader=tf.TFRecordReader, **options)
+        assert not graph.get_operations()
+
+
+def test_tensors_are_run_with_fresh_and_with_restored_variables(tmp_path):
+    with tf.Graph().as_default() as graph:
+        v = tf.get_variable("v", initializer=2.0)
+        x = tf.placeholder_with_default(1.0, [])
+        outputs = {"y": v * x}
+        count = {"n": tf.assign_add(v, 1.0)}
+        with tf.Session() as session:
+            v.load(7.0, session)
+            path = tf.train.Saver().save(session, str(tmp_path / "m"))
+    before = len(graph.get_operations())
+    assert learn.run_n(count, n=3) == [{"n": 3.0}, {"n": 4.0}, {"n": 5.0}]
+    assert learn.run_feeds(outputs, [{x: 3.0}, {x: 4.0}]) == [{"y": 6.0}, {"y": 8.0}]
+    assert learn.infer(path, outputs, {x: 2.0}) == {"y": 14.0}
+    assert len(graph.get_operations()) > before
+    with pytest.raises(ValueError, match="output_dict is invalid"):
+        learn.run_n({})

@@ -4,6 +4,8 @@ May import contrib.layers, examples and below.
 
     preprocessing   strings and categories as numbers
     datasets        data sets from local files
+    io              records of files in batches
+    graph_actions   run_n, run_feeds, infer
     ops             embeddings, linear models
     keys            ModeKeys, PredictionKey and others
     metric_spec     MetricSpec
@@ -14,7 +16,15 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from graphio.contrib.learn import datasets, ops, preprocessing
+from graphio.contrib.learn import datasets, graph_actions, io, ops, preprocessing
+from graphio.contrib.learn.graph_actions import infer, run_feeds, run_n
+from graphio.contrib.learn.io.graph_io import (
+    read_batch_examples,
+    read_batch_features,
+    read_batch_record_features,
+    read_keyed_batch_examples,
+    read_keyed_batch_features,
+)
 from graphio.contrib.learn.keys import ModeKeys, PredictionKey, ProblemType, TaskType
 from graphio.contrib.learn.metric_spec import MetricSpec
 from graphio.framework import api_boundary
@@ -29,11 +39,21 @@ __all__ = [
     "ProblemType",
     "TaskType",
     "datasets",
+    "graph_actions",
+    "infer",
+    "io",
     "ops",
     "preprocessing",
+    "read_batch_examples",
+    "read_batch_features",
+    "read_batch_record_features",
+    "read_keyed_batch_examples",
+    "read_keyed_batch_features",
+    "run_feeds",
+    "run_n",
 ]
 
-_GUARDED_MODULES = (datasets, ops, preprocessing)
+_GUARDED_MODULES = (datasets, graph_actions, io, ops, preprocessing)
 api_boundary.guard_namespace(sys.modules[__name__])
 
 
