@@ -12,6 +12,11 @@ from graphio.contrib.opt.around import (
     VariableClippingOptimizer,
 )
 from graphio.contrib.opt.external import ExternalOptimizerInterface, ScipyOptimizerInterface
+from graphio.contrib.opt.global_steps import (
+    AdamGSOptimizer,
+    LazyAdamGSOptimizer,
+    RegAdagradOptimizer,
+)
 from graphio.contrib.opt.signs import (
     AddSignOptimizer,
     PowerSignOptimizer,
@@ -29,16 +34,19 @@ from graphio.framework import api_boundary, refusals
 
 __all__ = [
     "AdaMaxOptimizer",
+    "AdamGSOptimizer",
     "AdamWOptimizer",
     "AddSignOptimizer",
     "DecoupledWeightDecayExtension",
     "ExternalOptimizerInterface",
     "LARSOptimizer",
+    "LazyAdamGSOptimizer",
     "LazyAdamOptimizer",
     "MomentumWOptimizer",
     "MovingAverageOptimizer",
     "NadamOptimizer",
     "PowerSignOptimizer",
+    "RegAdagradOptimizer",
     "ScipyOptimizerInterface",
     "VariableClippingOptimizer",
     "extend_with_decoupled_weight_decay",

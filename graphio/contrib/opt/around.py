@@ -188,9 +188,26 @@ class LARSOptimizer(Optimizer):
         self._skip_list, self._nesterov = skip_list or (), use_nesterov
         self._scales = True
 
+    def compute_lr(self, grad: Any, var: Variable) -> tuple[Any, Any]:
+        """The rate of a variable, and its gradient with weight decay.
+
+        Args:
+            grad: a tensor.
+            var: the variable; where skip_list has a part of its name, the results are the learning
+                rate and grad.
+        """
+        rate = self._given["learning_rate"]
+        if self._is_skipped(var):
+            return rate, grad
+        now = var.read_value()
+        return rate * self._trust(now, grad), grad + self._weight_decay * now
+
+    def _is_skipped(self, variable: Variable) -> bool:
+        return any(part in variable.name for part in self._skip_list)
+
     def _apply(self, gradient: Any, variable: Variable) -> list[Any]:
         sparse = isinstance(gradient, IndexedSlices)
-        self._scales = not sparse and not any(part in variable.name for part in self._skip_list)
+        self._scales = not sparse and not self._is_skipped(variable)
         return super()._apply(gradient, variable)
 
     def _update(
