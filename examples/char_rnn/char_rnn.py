@@ -89,9 +89,8 @@ class Model:
             self.train = optimizer.apply_gradients(zip(gradients, variables, strict=True))
 
 
-def train(options: argparse.Namespace, data: tuple[Array, Array, int], prefix: str) -> None:
-    """Trains, measures the perplexity of unseen text, and saves."""
-    codes, unseen, symbols = data
+def train(options: argparse.Namespace, codes: Array, symbols: int, prefix: str) -> None:
+    """Trains, and saves the variables."""
     with tf.Graph().as_default(), tf.Session(options.engine) as session:
         tf.set_random_seed(1)
         model = Model(symbols, options.units, options.batch, options.length, training=True)
@@ -106,14 +105,20 @@ def train(options: argparse.Namespace, data: tuple[Array, Array, int], prefix: s
             cost, _, state = session.run([model.cost, model.train, model.last], feed)
             if (step + 1) % max(1, options.steps // 8) == 0:
                 print(f"step {step + 1:4d}  perplexity {np.exp(cost):.2f}", flush=True)
-        costs, state = [], start
-        for inputs, targets in windows(unseen, options.batch, options.length):
+        tf.train.Saver().save(session, prefix)
+
+
+def perplexity(options: argparse.Namespace, codes: Array, symbols: int, prefix: str) -> float:
+    """That of the restored model on some text."""
+    with tf.Graph().as_default(), tf.Session(options.engine) as session:
+        model = Model(symbols, options.units, options.batch, options.length, training=False)
+        tf.train.Saver().restore(session, prefix)
+        costs, state = [], session.run(model.first)
+        for inputs, targets in windows(codes, options.batch, options.length):
             feed = {model.inputs: inputs, model.targets: targets, model.first: state}
             cost, state = session.run([model.cost, model.last], feed)
             costs.append(cost)
-        unigram = unigram_perplexity(codes, unseen, symbols)
-        print(f"unseen text: perplexity {np.exp(np.mean(costs)):.2f}, by frequency {unigram:.2f}")
-        tf.train.Saver().save(session, prefix)
+        return float(np.exp(np.mean(costs)))
 
 
 def sample(options: argparse.Namespace, alphabet: str, prefix: str) -> None:
@@ -135,7 +140,7 @@ def sample(options: argparse.Namespace, alphabet: str, prefix: str) -> None:
         inputs = {"inputs": model.inputs, **dict(zip(names, before, strict=True))}
         outputs = {"probabilities": model.probabilities, **dict(zip(names, after, strict=True))}
         tf.saved_model.save(path, session, {"step": (inputs, outputs)})
-    print(text)
+    print(text[1:])
     run = graphio.cinfer.load(path).signature("step")
 
     def exported(code: Array, state: list[Array]) -> tuple[Array, list[Array]]:
@@ -148,7 +153,7 @@ def sample(options: argparse.Namespace, alphabet: str, prefix: str) -> None:
 
 def drawn(step: Callable[..., tuple[Array, list[Array]]], state: list[Array], alphabet: str) -> str:
     """160 characters, each drawn by the probabilities that a step gives."""
-    rng, text = np.random.RandomState(0), "t"
+    rng, text = np.random.RandomState(0), "\n"
     for _ in range(160):
         code = np.array([[alphabet.index(text[-1])]], np.int32)
         probabilities, state = step(code, state)
@@ -171,8 +176,11 @@ def main() -> None:
     codes, others = (
         np.array([alphabet.index(c) for c in text], np.int32) for text in (seen, unseen)
     )
-    prefix = str(Path(options.folder) / "model")
-    train(options, (codes, others, len(alphabet)), prefix)
+    prefix, symbols = str(Path(options.folder) / "model"), len(alphabet)
+    train(options, codes, symbols, prefix)
+    found = perplexity(options, others, symbols, prefix)
+    unigram = unigram_perplexity(codes, others, symbols)
+    print(f"unseen text: perplexity {found:.2f}, by frequency {unigram:.2f}")
     sample(options, alphabet, prefix)
 
 
