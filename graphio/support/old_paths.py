@@ -7,7 +7,6 @@ the same and pickles that name old paths load. The table goes with the next vers
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 import types
@@ -325,7 +324,7 @@ MOVED = {
 }
 
 
-class _OldPaths(importlib.abc.MetaPathFinder):
+class _OldPaths:
     """Finds the modules of MOVED, before a folder of an old name that a checkout left behind."""
 
     def find_spec(
@@ -336,10 +335,14 @@ class _OldPaths(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec that loads a moved module; None for any other name."""
         new = MOVED.get(fullname)
-        return importlib.machinery.ModuleSpec(fullname, _Moved(new)) if new else None
+        if new is None:
+            return None
+        # a loader by its methods: the base class is in importlib.abc, whose import takes longer
+        # than the rest of `import graphio`
+        return importlib.machinery.ModuleSpec(fullname, _Moved(new))  # type: ignore[arg-type]
 
 
-class _Moved(importlib.abc.Loader):
+class _Moved:
     """Loads a moved module under its old path: it is the module of the new path itself."""
 
     def __init__(self, path: str) -> None:

@@ -30,7 +30,7 @@ def test_an_import_adds_few_modules() -> None:
     added = json.loads(done.stdout)
     assert added.pop("builder") == []  # a program without tf.contrib loads nothing of it
     own = added.pop("graphio")
-    assert len(own) <= 40
+    assert len(own) <= 10  # so that the import stays below 2 ms
     assert not [name for name in own if name.startswith(("graphio.ops", "graphio.framework.graph"))]
     assert len(added) >= 22
     for part, modules in added.items():
