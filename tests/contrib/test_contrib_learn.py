@@ -3,6 +3,8 @@
 import base64
 import functools
 import gzip
+import os
+import pickle
 import struct
 
 import numpy as np
@@ -60,6 +62,33 @@ def test_words_that_tensorflow_saved_are_restored(tmp_path):
     words.save(str(tmp_path / "ours"))
     again = learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "ours"))
     assert rows(again.transform(["c b d a"])) == [[3, 1, 0]]
+
+
+class _Command:
+    def __reduce__(self):
+        return os.system, ("exit 1",)
+
+
+def _own_words(iterator):
+    return (text.split("-") for text in iterator)
+
+
+def test_a_file_of_a_vocabulary_loads_no_code(tmp_path):
+    restore = learn.preprocessing.VocabularyProcessor.restore
+    (tmp_path / "command").write_bytes(pickle.dumps(_Command()))
+    with pytest.raises(tf.errors.DataLossError, match="the file names .*system"):
+        restore(str(tmp_path / "command"))
+    for content in (b"", b"no pickle", pickle.dumps({"a": 1})):
+        (tmp_path / "other").write_bytes(content)
+        with pytest.raises(tf.errors.DataLossError, match="VocabularyProcessor"):
+            restore(str(tmp_path / "other"))
+    words = learn.preprocessing.VocabularyProcessor(3, tokenizer_fn=_own_words)
+    words.fit(["a-b", "c"])
+    words.save(str(tmp_path / "own"))
+    with pytest.raises(tf.errors.DataLossError, match="given as tokenizer_fn"):
+        restore(str(tmp_path / "own"))
+    again = restore(str(tmp_path / "own"), tokenizer_fn=_own_words)
+    assert rows(again.transform(["c-a"])) == [[3, 1, 0]]
 
 
 def test_a_vocabulary_is_trimmed_as_that_of_tensorflow():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import io
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +13,7 @@ import numpy as np
 
 from graphio.contrib.learn.preprocessing.vocabulary import CategoricalVocabulary
 from graphio.storage.gfile import GFile
-from graphio.support import api_guard
+from graphio.support import api_guard, errors
 
 __all__ = ["TOKENIZER_RE", "ByteProcessor", "VocabularyProcessor", "tokenizer"]
 
@@ -133,31 +135,66 @@ class VocabularyProcessor:
             file.write(pickle.dumps(self))
 
     @classmethod
-    def restore(cls, filename: Any) -> VocabularyProcessor:
-        """Reads what save wrote, also with TensorFlow. Unpickling runs code that a file names: read
-        files that you trust.
+    def restore(
+        cls, filename: Any, tokenizer_fn: Callable[..., Any] | None = None
+    ) -> VocabularyProcessor:
+        """Reads a file of save, also of TensorFlow's. It loads no code: of the names in a file only
+        the classes of this module, a dictionary and the default tokenizer are known.
+
+        Args:
+            filename: of the file.
+            tokenizer_fn: takes the position of the tokenizer_fn that the file names.
 
         Raises:
             NotFoundError: there is no such file.
+            DataLossError: the file has other content, or names a tokenizer_fn which is not given.
         """
         with GFile(filename, "rb") as file:
-            found: VocabularyProcessor = _Unpickler(file).load()
+            data = file.read()
+        try:
+            found = _Unpickler(io.BytesIO(data), tokenizer_fn).load()
+        except errors.OpError:
+            raise
+        except Exception as error:  # pickle raises of many kinds for damaged bytes
+            raise errors.DataLossError(
+                message=f"{filename} is not a file of VocabularyProcessor.save: {error}"
+            ) from None
+        if not isinstance(found, VocabularyProcessor):
+            raise errors.DataLossError(
+                message=f"{filename} has a {type(found).__name__}, expected a VocabularyProcessor"
+            )
         return found
 
 
 class _Unpickler(pickle.Unpickler):
-    """Finds the classes of files that TensorFlow wrote."""
+    """Knows the classes of VocabularyProcessor.save, and no other name."""
+
+    def __init__(self, file: Any, tokenizer_fn: Callable[..., Any] | None) -> None:
+        super().__init__(file)
+        self._tokenizer_fn = tokenizer_fn
 
     def find_class(self, module: str, name: str) -> Any:
         """The class that a file names."""
-        if module.startswith(_TENSORFLOW) and name in _WRITTEN:
+        if module.startswith(_WRITERS) and name in _WRITTEN:
             return _WRITTEN[name]
-        return super().find_class(module, name)
+        if (module, name) in _PLAIN:
+            return _PLAIN[module, name]
+        if self._tokenizer_fn is not None:
+            return self._tokenizer_fn
+        raise errors.DataLossError(
+            message=f"the file names {module}.{name}: a custom tokenizer has to be given as "
+            "tokenizer_fn"
+        )
 
 
-_TENSORFLOW = "tensorflow.contrib.learn.python.learn.preprocessing."
+_WRITERS = ("tensorflow.contrib.learn.python.learn.preprocessing.", __package__)
 _WRITTEN = {
     "CategoricalVocabulary": CategoricalVocabulary,
     "VocabularyProcessor": VocabularyProcessor,
     "tokenizer": tokenizer,
+}
+#: of Python: the dictionary of frequencies
+_PLAIN = {
+    ("collections", "defaultdict"): collections.defaultdict,
+    ("builtins", "int"): int,
 }
