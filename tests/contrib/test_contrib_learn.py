@@ -372,3 +372,70 @@ def test_tensors_are_run_with_fresh_and_with_restored_variables(tmp_path):
     assert len(graph.get_operations()) > before
     with pytest.raises(ValueError, match="output_dict is invalid"):
         learn.run_n({})
+
+
+def trained(monitors, last, loss=None):
+    """Runs steps, at most to the last one, with monitors; gives the steps that were run."""
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step()
+        v = tf.get_variable("v", initializer=0.0)
+        with tf.control_dependencies([tf.assign_add(v, 0.5, name="grow")]):
+            train = tf.assign_add(step, 1)
+        tf.identity(loss or 1.0, name="loss")
+        hooks = [learn.monitors.RunHookAdapterForMonitors(monitors)]
+        done = []
+        with tf.train.MonitoredSession(hooks=hooks) as session:
+            while not session.should_stop() and len(done) < last:
+                done.append(int(session.run(train)))
+        return done
+
+
+def test_monitors_act_in_every_nth_step():
+    # by the rule of the source: the first step, each third after it, and the last that was run
+    kept = learn.monitors.CaptureVariable("grow", every_n=3)
+    stop = learn.monitors.StopAtStep(last_step=8)
+    assert trained([kept, stop], 20) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert kept.values == {1: 0.5, 4: 2.0, 7: 3.5}
+
+
+def test_a_monitor_ends_training_after_a_number_of_steps():
+    assert trained([learn.monitors.StopAtStep(num_steps=2)], 20) == [1, 2]
+    with pytest.raises(ValueError, match="Only one"):
+        learn.monitors.StopAtStep(1, 2)
+
+
+def test_a_loss_that_is_nan_ends_training():
+    with pytest.raises(learn.NanLossDuringTrainingError):
+        trained([learn.monitors.NanLoss("loss:0")], 5, NAN)
+    assert trained([learn.monitors.NanLoss("loss", fail_on_nan_loss=False)], 5, NAN) == [1]
+
+
+def test_a_monitor_refuses_calls_out_of_order():
+    monitor = learn.monitors.BaseMonitor()
+    with pytest.raises(ValueError, match="end called without begin"):
+        monitor.end()
+    monitor.begin(max_steps=3)
+    with pytest.raises(ValueError, match="Invalid step 4"):
+        monitor.step_begin(4)
+    monitor.step_begin(2)
+    with pytest.raises(ValueError, match="expected 2 but got 3"):
+        monitor.step_end(3, {})
+
+
+def test_monitors_log_values_and_write_summaries(tmp_path, caplog):
+    caplog.set_level("INFO")
+    with tf.Graph().as_default():
+        summary = tf.summary.scalar("a", 2.0)
+        saver = learn.monitors.SummarySaver(summary, output_dir=str(tmp_path))
+        shown = learn.monitors.PrintTensor({"it": "a"})
+        for monitor in (saver, shown):
+            monitor.begin()
+            assert len(monitor.step_begin(1)) == 1
+        with tf.Session() as session:
+            saver.step_end(1, {summary: session.run(summary)})
+        shown.step_end(1, {"a": 5})
+        saver.end()
+    assert "Step 1: it = 5" in caplog.text
+    (path,) = tmp_path.iterdir()
+    (event,) = [e for e in tf.train.summary_iterator(str(path)) if e.HasField("summary")]
+    assert (event.step, event.summary.value[0].simple_value) == (1, 2.0)

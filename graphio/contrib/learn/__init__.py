@@ -6,6 +6,7 @@ May import contrib.layers, examples and below.
     datasets        data sets from local files
     io              records of files in batches
     graph_actions   run_n, run_feeds, infer
+    monitors        what training calls around its steps
     ops             embeddings, linear models
     keys            ModeKeys, PredictionKey and others
     metric_spec     MetricSpec
@@ -16,7 +17,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from graphio.contrib.learn import datasets, graph_actions, io, ops, preprocessing
+from graphio.contrib.learn import datasets, graph_actions, io, monitors, ops, preprocessing
 from graphio.contrib.learn.graph_actions import infer, run_feeds, run_n
 from graphio.contrib.learn.io.graph_io import (
     read_batch_examples,
@@ -42,6 +43,7 @@ __all__ = [
     "graph_actions",
     "infer",
     "io",
+    "monitors",
     "ops",
     "preprocessing",
     "read_batch_examples",
@@ -53,7 +55,7 @@ __all__ = [
     "run_n",
 ]
 
-_GUARDED_MODULES = (datasets, graph_actions, io, ops, preprocessing)
+_GUARDED_MODULES = (datasets, graph_actions, io, monitors, ops, preprocessing)
 api_boundary.guard_namespace(sys.modules[__name__])
 
 

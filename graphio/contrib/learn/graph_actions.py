@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from graphio.contrib.learn import monitors as monitors_lib
 from graphio.execution.session import Session
 from graphio.framework import api_boundary, refusals, scopes
 from graphio.queues.queue_runner import start_queue_runners
@@ -16,7 +17,7 @@ from graphio.train.loops.coordinator import Coordinator
 from graphio.variables.table_initializers import tables_initializer
 from graphio.variables.variables import global_variables_initializer, local_variables_initializer
 
-__all__ = ["infer", "run_feeds", "run_feeds_iter", "run_n"]
+__all__ = ["infer", "monitors_lib", "run_feeds", "run_feeds_iter", "run_n"]
 
 
 @api_guard.unguarded

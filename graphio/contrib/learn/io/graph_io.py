@@ -94,7 +94,7 @@ def read_keyed_batch_examples(
             )  # fmt: skip
         with name_scope("read"):
             read = [_read(names, reader, read_batch_size, parse_fn) for _ in range(num_threads)]
-        options = {
+        options: dict[str, Any] = {
             "capacity": queue_capacity, "enqueue_many": read_batch_size > 1, "name": scope,
             "allow_smaller_final_batch": num_epochs is not None,
         }  # fmt: skip
@@ -215,7 +215,7 @@ class _Place(NamedTuple):
     """Where the tensors of a feature are in the queue's elements."""
 
     name: str
-    count: int
+    parts: int
 
 
 @api_guard.makes_variables
@@ -262,7 +262,7 @@ def queue_parsed_features(
 def _features(taken: list[Any], places: list[_Place]) -> dict[str, Any]:
     found, at = {}, 0
     for place in places:
-        own = taken[at : at + place.count]
-        found[place.name] = SparseTensor(*own) if place.count > 1 else own[0]
-        at += place.count
+        own = taken[at : at + place.parts]
+        found[place.name] = SparseTensor(*own) if place.parts > 1 else own[0]
+        at += place.parts
     return found
