@@ -5,6 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from graphio.contrib.metrics.curves import (
+    precision_at_recall,
+    precision_recall_at_equal_thresholds,
+    recall_at_precision,
+)
 from graphio.contrib.metrics.further import (
     accuracy,
     aggregate_metric_map,
@@ -64,6 +69,9 @@ __all__ = [
     "confusion_matrix",
     "count",
     "f1_score",
+    "precision_at_recall",
+    "precision_recall_at_equal_thresholds",
+    "recall_at_precision",
     "set_difference",
     "set_intersection",
     "set_size",

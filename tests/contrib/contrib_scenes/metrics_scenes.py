@@ -133,4 +133,18 @@ SCENES: dict[str, Scene] = {
     "streaming_sparse_average_precision_at_k": Scene(
         "streaming_sparse_average_precision_at_k", ("scores", "class"), (3,)
     ),
+    **{
+        f"recall_at_precision {share}{' strict' * strict}": Scene(
+            "recall_at_precision", ("bool", "share"), (share,), {"strict_mode": strict}
+        )
+        for share in (0.3, 0.6, 1.0)
+        for strict in (False, True)
+    },
+    **{
+        f"precision_at_recall {share}": Scene("precision_at_recall", ("bool", "share"), (share,))
+        for share in (0.3, 0.6, 1.0)
+    },
+    "precision_at_recall weighted": Scene(
+        "precision_at_recall", ("bool", "share"), (0.5,), {"weights": WEIGHTS}
+    ),
 }
