@@ -211,7 +211,7 @@ def read_batch_record_features(
     )  # fmt: skip
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """Where the tensors of a feature are in the queue's elements."""
 
     name: str
@@ -235,12 +235,12 @@ def queue_parsed_features(
     given = [*parsed_features.values(), *([] if keys is None else [keys])]
     with name_scope(name, "queue_parsed_features", given):
         parts: list[Any] = []
-        places = []
+        positions = []
         for key in sorted(parsed_features):
             value = parsed_features[key]
             is_sparse = isinstance(value, SparseTensor)
             own = [value.indices, value.values, value.dense_shape] if is_sparse else [value]
-            places.append(_Place(key, len(own)))
+            positions.append(_Position(key, len(own)))
             parts += own
         if keys is not None:
             parts.append(keys)
@@ -256,13 +256,13 @@ def queue_parsed_features(
         taken = taken if isinstance(taken, list) else [taken]
         for one, part in zip(taken, parts, strict=True):
             one.set_shape(part.shape)
-        return (None if keys is None else taken[-1]), _features(taken, places)
+        return (None if keys is None else taken[-1]), _features(taken, positions)
 
 
-def _features(taken: list[Any], places: list[_Place]) -> dict[str, Any]:
+def _features(taken: list[Any], positions: list[_Position]) -> dict[str, Any]:
     found, at = {}, 0
-    for place in places:
-        own = taken[at : at + place.parts]
-        found[place.name] = SparseTensor(*own) if place.parts > 1 else own[0]
-        at += place.parts
+    for position in positions:
+        own = taken[at : at + position.parts]
+        found[position.name] = SparseTensor(*own) if position.parts > 1 else own[0]
+        at += position.parts
     return found
