@@ -1,7 +1,7 @@
 """Monitors: what training calls around its steps. RunHookAdapterForMonitors makes a hook of them,
 for tf.train.MonitoredSession.
 
-The outputs of a step are values by what step_begin has asked for: names of tensors, or tensors.
+The outputs of a step are values by what step_begin has requested for: names of tensors, or tensors.
 """
 
 from __future__ import annotations
@@ -345,13 +345,13 @@ class RunHookAdapterForMonitors(SessionRunHook):
         """Calls each step_begin. Raises ValueError where one gives no list."""
         if self._step is None:
             self._step = int(run_context.session.run(self._global_step)) + 1
-        asked: list[Any] = []
+        requested: list[Any] = []
         for monitor in self._monitors:
             own = monitor.step_begin(self._step)
             if own and not isinstance(own, list):
                 raise ValueError("Monitor.step_begin should return a list.")
-            asked += own or []
-        fetches = {one: _fetched(one) for one in asked}
+            requested += own or []
+        fetches = {one: _fetched(one) for one in requested}
         return SessionRunArgs({"step": self._global_step, "monitors": fetches})
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -370,11 +370,11 @@ class RunHookAdapterForMonitors(SessionRunHook):
             monitor.end(session=session)
 
 
-def _fetched(asked: Any) -> Any:
+def _fetched(requested: Any) -> Any:
     """The tensor of a name; that of an operation means its first output."""
-    if not isinstance(asked, str):
-        return asked
-    name = asked if ":" in asked else f"{asked}:0"
+    if not isinstance(requested, str):
+        return requested
+    name = requested if ":" in requested else f"{requested}:0"
     return scopes.get_default_graph().get_tensor_by_name(name)
 
 

@@ -159,7 +159,7 @@ def precision_at_recall(
         recall = elementwise.truediv(tp, tp + fn + _TINY)
         reached = elementwise.cast(comparison.greater_equal(recall, target_recall), dtypes.int64)
         last = reduction.reduce_sum(reached) - 1
-        # where none reaches it, such as before the first label, -1 means the last threshold
+        # where none reaches it, for example without a label, -1 means the last threshold
         best = array.where(last < 0, last + num_thresholds, last)
         hits = gather(tp, best)
         return elementwise.truediv(hits + _TINY, hits + gather(fp, best) + _TINY)
