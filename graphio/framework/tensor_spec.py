@@ -69,6 +69,23 @@ class TensorSpec:
         same = bool(self._dtype == other.dtype.base_dtype)
         return same and self._shape.is_compatible_with(other.shape)
 
+    def most_specific_compatible_type(self, other: Any) -> TensorSpec:
+        """The narrowest spec that tensors of both have: sizes that differ become unknown.
+
+        Raises:
+            ValueError: other is something else, or has another dtype or name.
+        """
+        if type(self) is not type(other) or (self._dtype, self._name) != (
+            other._dtype,
+            other._name,
+        ):
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        one, two = self._shape, other._shape
+        if one.ndims is None or one.ndims != two.ndims:
+            return TensorSpec(None, self._dtype, self._name)
+        sizes = zip(one.as_list(), two.as_list(), strict=True)
+        return TensorSpec([a if a == b else None for a, b in sizes], self._dtype, self._name)
+
     def _key(self) -> tuple[Any, ...]:
         return self._shape.sizes, self._dtype, self._name
 

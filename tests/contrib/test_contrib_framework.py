@@ -333,3 +333,30 @@ assert slim.nets.vgg.vgg_16.default_image_size == 224
 def test_a_part_that_contrib_lacks_is_named_with_those_it_has() -> None:
     with pytest.raises(AttributeError, match="no attribute 'tensor_forest': there are .*layers"):
         tf.contrib.tensor_forest  # noqa: B018
+
+
+@TARGETS
+def test_a_checkpoint_is_read_by_the_arguments_of_contrib(checkpoint: str, target: str) -> None:
+    reader = framework.load_checkpoint(filepattern=checkpoint)
+    names = framework.list_variables(checkpoint_dir=checkpoint)
+    assert dict(names) == {name: list(reader.get_tensor(name).shape) for name, _ in names}
+    assert "b" in dict(names)
+    b = framework.load_variable(checkpoint_dir=checkpoint, name="b")
+    np.testing.assert_array_equal(b, reader.get_tensor("b"))
+    v = tf.get_variable("v", initializer=np.zeros_like(b))
+    framework.init_from_checkpoint(checkpoint_dir=checkpoint, assignment_map={"b": v})
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(session.run(v), b)
+
+
+def test_the_narrowest_spec_of_two_has_unknown_sizes_where_they_differ() -> None:
+    spec = tf.TensorSpec
+    merged = spec([2, 3], tf.int32, "n").most_specific_compatible_type(spec([4, 3], tf.int32, "n"))
+    assert merged == spec([None, 3], tf.int32, "n")
+    assert spec([2]).most_specific_compatible_type(spec([2, 2])) == spec(None)
+    assert spec(None).most_specific_compatible_type(spec([2])) == spec(None)
+    assert spec([2, 2]).most_specific_compatible_type(spec([2, 2])) == spec([2, 2])
+    for other in (spec([2], tf.int32), spec([2], name="n"), "spec"):
+        with pytest.raises(ValueError, match="No TypeSpec is compatible"):
+            spec([2]).most_specific_compatible_type(other)

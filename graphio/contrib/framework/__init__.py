@@ -20,6 +20,12 @@ from graphio.contrib.framework.assigning import (
     assign_from_values,
     assign_from_values_fn,
 )
+from graphio.contrib.framework.checkpoints import (
+    init_from_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
 from graphio.contrib.framework.deprecation import (
     deprecated,
     deprecated_arg_values,
@@ -91,12 +97,6 @@ from graphio.ops.checks.assert_types import (
 )
 from graphio.ops.control_flow.branches import smart_cond
 from graphio.ops.state.py_func import py_func
-from graphio.train.checkpoints.checkpoint_reader import (
-    list_variables,
-    load_checkpoint,
-    load_variable,
-)
-from graphio.train.checkpoints.warm_starting import init_from_checkpoint
 from graphio.train.loops.step_counter import (
     assert_global_step,
     create_global_step,
