@@ -14,6 +14,7 @@ import graphio
 counts = {"graphio": sorted(set(sys.modules) - before)}
 graphio.constant
 counts["builder"] = [name for name in sys.modules if name.startswith("graphio.contrib")]
+graphio.data, graphio.train  # which parts of contrib build on
 import graphio.contrib
 for part in sorted(one.name for one in pkgutil.iter_modules(graphio.contrib.__path__)):
     before = set(sys.modules)

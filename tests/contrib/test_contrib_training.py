@@ -303,5 +303,5 @@ def test_operations_are_placed() -> None:
 
 
 def test_a_name_that_needs_queues_says_what_to_use() -> None:
-    with pytest.raises(AttributeError, match="bucket_by_sequence_length is not part of graphio"):
-        _ = training.bucket_by_sequence_length
+    with pytest.raises(AttributeError, match="batch_sequences_with_states is not part of graphio"):
+        _ = training.batch_sequences_with_states

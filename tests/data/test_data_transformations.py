@@ -497,7 +497,7 @@ def test_devices_are_accepted_and_what_is_left_out_says_what_to_use() -> None:
     data = D.range(3).apply(experimental.copy_to_device("/gpu:0"))
     ahead = data.apply(experimental.prefetch_to_device("/gpu:0"))
     assert drain(lambda: ahead) == [0, 1, 2]
-    with pytest.raises(AttributeError, match="not part of graphio: use Dataset.padded_batch"):
-        _ = experimental.dense_to_sparse_batch
+    with pytest.raises(AttributeError, match="not part of graphio: use sample_from_datasets"):
+        _ = experimental.rejection_resample
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = experimental.nothing
