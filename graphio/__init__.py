@@ -406,6 +406,8 @@ def __getattr__(name: str) -> Any:
         if _NAMESPACES[name]:
             _load_builder()
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "__all__":  # of `from graphio import *`, which else gives what is loaded already
+        return sorted((*_MODULE_OF, *_NAMESPACES))
     from graphio.framework.refusals import refusal
 
     text = refusal(name) or f"module {__name__!r} has no attribute {name!r}"

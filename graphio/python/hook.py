@@ -17,11 +17,16 @@ import importlib.util
 import sys
 import types
 from collections.abc import Sequence
+from pathlib import Path
 
 __all__ = ["install", "uninstall"]
 
 #: packages that programs import TensorFlow by; 1.15 has its files in the second
 _ROOTS = ("tensorflow", "tensorflow_core")
+
+
+#: see there
+_SPAWNED = str(Path(__file__).parent / "spawned")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -106,6 +111,8 @@ def install(force: bool = False) -> None:
             "--force program.py) to run the program by graphio all the same"
         )
     sys.meta_path.insert(0, _Finder())
+    if _SPAWNED not in sys.path:
+        sys.path.insert(0 if force else len(sys.path), _SPAWNED)
 
 
 def uninstall() -> None:
@@ -115,3 +122,4 @@ def uninstall() -> None:
         if name.partition(".")[0] in _ROOTS:
             del sys.modules[name]
     _specs.clear()
+    sys.path[:] = [folder for folder in sys.path if folder != _SPAWNED]

@@ -137,6 +137,7 @@ LOADED_OTHERWISE = {
     "graphio.compat.v1": "programs: import graphio.compat.v1 as tf",
     "graphio.onnx.backend": "tools of ONNX, as their backend",
     "graphio.onnx.upgrade.compatible": "the test that every change of an operator has a rule",
+    "graphio.python.spawned.tensorflow": "new processes of a program, as tensorflow",
     "graphio.schema.pickling": "pickles, which name it",
     "graphio.tensorflow_files.conversion": "its package, by name, when it is first used",
 }

@@ -135,6 +135,59 @@ def test_what_is_not_there_is_an_import_error_that_says_why(
     assert text in done.stdout, done.stderr
 
 
+POOL = """
+import multiprocessing
+import sys
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+def work(n):
+    with tf.Graph().as_default(), tf.Session() as session:
+        return int(session.run(ops.convert_to_tensor(n) * 2))
+
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+        print(pool.map(work, [1, 2, 3]))
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_of_a_program_import_tensorflow(folder: Path, method: str) -> None:
+    (folder / "pool.py").write_text(POOL)
+    done = run(folder, "-m", "graphio", "pool.py", method)
+    assert done.stdout == "[2, 4, 6]\n", done.stderr
+
+
+OTHER_IMPORTS = """
+from __future__ import absolute_import, division, print_function
+import importlib, pickle, sys
+import tensorflow.contrib.slim as slim
+import tensorflow.train
+from tensorflow.contrib import slim as again
+from tensorflow.contrib.rnn.python.ops import core_rnn_cell
+from tensorflow.contrib.slim.nets import resnet_v1
+from tensorflow.nn import relu
+
+tf = importlib.import_module("tensorflow")
+assert importlib.import_module(".ops", "tensorflow.python.framework").Graph is tf.Graph
+assert slim is again is tf.contrib.slim and relu is tf.nn.relu
+assert tf.contrib.rnn.python.ops.core_rnn_cell is core_rnn_cell
+assert resnet_v1.resnet_v1_50 is slim.nets.resnet_v1.resnet_v1_50
+for value in (tf.float32, relu, tf.contrib.training.HParams, core_rnn_cell.RNNCell):
+    assert pickle.loads(pickle.dumps(value)) is value
+assert tuple(map(int, tf.__version__.split("."))) >= (1, 4)
+print("done")
+from tensorflow import *
+assert Graph is tf.Graph and print is tf.print
+"""
+
+
+def test_imports_of_all_kinds_give_the_same_objects(folder: Path) -> None:
+    (folder / "others.py").write_text(OTHER_IMPORTS)
+    done = run(folder, "-m", "graphio", "others.py")
+    assert done.stdout == "done\n", done.stderr
+
+
 def test_the_hook_comes_before_tensorflow_and_goes(folder: Path) -> None:
     (folder / "hook.py").write_text(
         "import sys, types\n"
