@@ -75,6 +75,7 @@ def _module(own: str, name: str) -> types.ModuleType:
     """
     if own == "graphio":
         return importlib.import_module(own)
+    _ = importlib.import_module("graphio").Graph  # the builder's functions are guarded from here on
     parent, _, last = own.rpartition(".")
     try:
         return importlib.import_module(own)
