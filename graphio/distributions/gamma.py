@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.distributions import checks
+from graphio.distributions.concentration_rate import ConcentrationRate
 from graphio.distributions.divergence import RegisterKL
 from graphio.distributions.reparameterization import FULLY_REPARAMETERIZED
-from graphio.distributions.scalar import ScalarDistribution, parameter_shapes, same_floats
 from graphio.framework import scopes
 from graphio.framework.graph import Tensor
-from graphio.ops.checks.assert_types import assert_same_float_dtype
-from graphio.ops.checks.asserts import assert_positive
 from graphio.ops.math import elementwise
 from graphio.ops.math.arithmetic import xlogy
 from graphio.ops.math.incomplete import igamma, igammac
@@ -21,7 +19,7 @@ from graphio.ops.random.more import random_gamma
 __all__ = ["Gamma"]
 
 
-class Gamma(ScalarDistribution):
+class Gamma(ConcentrationRate):
     """The gamma distribution: density x^(concentration - 1) exp(-rate x), normalized, for x > 0.
 
     Args:
@@ -36,8 +34,6 @@ class Gamma(ScalarDistribution):
         ValueError: dtypes differ, or are not floating.
     """
 
-    _PARAMETERS = ("concentration", "rate")
-
     def __init__(
         self,
         concentration: Any,
@@ -46,36 +42,9 @@ class Gamma(ScalarDistribution):
         allow_nan_stats: bool = True,
         name: str = "Gamma",
     ) -> None:
-        parameters = dict(locals())
-        with scopes.name_scope(name, values=[concentration, rate]) as entered:
-            needed = [concentration, rate] if validate_args else []
-            with scopes.control_dependencies([assert_positive(value) for value in needed]):
-                self._concentration, self._rate = same_floats(
-                    concentration=concentration, rate=rate
-                )
         super().__init__(
-            dtype=self._concentration.dtype,
-            reparameterization_type=FULLY_REPARAMETERIZED,
-            validate_args=validate_args,
-            allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
-            graph_parents=[self._concentration, self._rate],
-            name=entered,
+            concentration, rate, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, name
         )
-
-    @staticmethod
-    def _param_shapes(sample_shape: Any) -> dict[str, Tensor]:
-        return parameter_shapes(sample_shape, "concentration", "rate")
-
-    @property
-    def concentration(self) -> Tensor:
-        """The shapes."""
-        return self._concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The inverse scales."""
-        return self._rate
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         return random_gamma([n], self.concentration, self.rate, dtype=self.dtype, seed=seed)
@@ -115,10 +84,6 @@ class Gamma(ScalarDistribution):
         mode = (self.concentration - 1.0) / self.rate
         words = "mode not defined when any concentration <= 1"
         return checks.defined(mode, self.allow_nan_stats, (self.concentration, 1.0, words))
-
-    def _valid(self, value: Tensor) -> Tensor:
-        assert_same_float_dtype([value], self.dtype)
-        return checks.positive(value, self.validate_args)
 
 
 @RegisterKL(Gamma, Gamma)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.distributions import checks
+from graphio.distributions.concentration_rate import ConcentrationRate
 from graphio.distributions.reparameterization import NOT_REPARAMETERIZED
-from graphio.distributions.scalar import ScalarDistribution, parameter_shapes, same_floats
-from graphio.framework import scopes
 from graphio.framework.graph import Tensor
-from graphio.ops.checks.assert_types import assert_same_float_dtype
-from graphio.ops.checks.asserts import assert_positive
 from graphio.ops.math import elementwise
 from graphio.ops.math.incomplete import igamma, igammac
 from graphio.ops.math.special import digamma, lgamma
@@ -19,7 +16,7 @@ from graphio.ops.random.more import random_gamma
 __all__ = ["InverseGamma"]
 
 
-class InverseGamma(ScalarDistribution):
+class InverseGamma(ConcentrationRate):
     """The distribution of 1 / x for x of Gamma(concentration, rate).
 
     Args:
@@ -34,8 +31,6 @@ class InverseGamma(ScalarDistribution):
         ValueError: dtypes differ, or are not floating.
     """
 
-    _PARAMETERS = ("concentration", "rate")
-
     def __init__(
         self,
         concentration: Any,
@@ -44,36 +39,9 @@ class InverseGamma(ScalarDistribution):
         allow_nan_stats: bool = True,
         name: str = "InverseGamma",
     ) -> None:
-        parameters = dict(locals())
-        with scopes.name_scope(name, values=[concentration, rate]) as entered:
-            needed = [concentration, rate] if validate_args else []
-            with scopes.control_dependencies([assert_positive(value) for value in needed]):
-                self._concentration, self._rate = same_floats(
-                    concentration=concentration, rate=rate
-                )
         super().__init__(
-            dtype=self._concentration.dtype,
-            reparameterization_type=NOT_REPARAMETERIZED,
-            validate_args=validate_args,
-            allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
-            graph_parents=[self._concentration, self._rate],
-            name=entered,
+            concentration, rate, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, name
         )
-
-    @staticmethod
-    def _param_shapes(sample_shape: Any) -> dict[str, Tensor]:
-        return parameter_shapes(sample_shape, "concentration", "rate")
-
-    @property
-    def concentration(self) -> Tensor:
-        """The shapes."""
-        return self._concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The scales."""
-        return self._rate
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         return 1.0 / random_gamma([n], self.concentration, self.rate, dtype=self.dtype, seed=seed)
@@ -110,7 +78,3 @@ class InverseGamma(ScalarDistribution):
 
     def _mode(self) -> Tensor:
         return self.rate / (1.0 + self.concentration)
-
-    def _valid(self, value: Tensor) -> Tensor:
-        assert_same_float_dtype([value], self.dtype)
-        return checks.positive(value, self.validate_args)
