@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import types
 from typing import Any
 
@@ -378,14 +379,20 @@ _NAMESPACES = {
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
+#: the threads that import the builder's modules, some of which import namespaces
+_LOADING: set[int] = set()
+
+
 class _Package(types.ModuleType):
     """This module. A submodule does not hide the function of its name (graphio.debug)."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _MODULE_OF or not isinstance(value, types.ModuleType):
             super().__setattr__(name, value)
-            if _NAMESPACES.get(name) and "Graph" in globals():
-                _guard(value)
+            if _NAMESPACES.get(name):  # `from graphio.nn import relu` comes here first, not above
+                _load_builder()
+                if "Graph" in globals():  # else the load under way guards it when it ends
+                    _guard(value)
 
     def __dir__(self) -> list[str]:
         return sorted({*vars(self), *_MODULE_OF, *_NAMESPACES})
@@ -415,9 +422,19 @@ def __getattr__(name: str) -> Any:
 
 
 def _load_builder() -> None:
-    if "Graph" in globals():
+    """Imports what builds graphs; nothing where it is there, or the same thread imports it."""
+    thread = threading.get_ident()
+    if "Graph" in globals() or thread in _LOADING:
         return
-    importlib.import_module("graphio.support.installation").warn_of_conflict(stacklevel=3)
+    _LOADING.add(thread)
+    try:
+        _import_builder()
+    finally:
+        _LOADING.discard(thread)
+
+
+def _import_builder() -> None:
+    importlib.import_module("graphio.support.installation").warn_of_conflict(stacklevel=4)
     found = {module: importlib.import_module(module) for module in _EXPORTS}
     export = importlib.import_module("graphio.framework.api_boundary").export
     globals().update(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -170,3 +172,9 @@ def test_the_error_of_an_unguarded_function_stays_as_it_is() -> None:
 def test_functions_pickle_by_their_first_public_name() -> None:
     for function in (tf.matmul, tf.math.abs, tf.train.exponential_decay, tf.get_default_graph):
         assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_a_namespace_imported_before_all_else_gives_guarded_functions() -> None:
+    program = "from graphio.nn import relu\nimport graphio as tf\nassert relu is tf.nn.relu"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
