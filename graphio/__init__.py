@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import threading
 import types
 from typing import Any
 
@@ -423,6 +422,8 @@ def __getattr__(name: str) -> Any:
 
 def _load_builder() -> None:
     """Imports what builds graphs; nothing where it is there, or the same thread imports it."""
+    import threading  # not before it is used: `import graphio` stays small
+
     thread = threading.get_ident()
     if "Graph" in globals() or thread in _LOADING:
         return
