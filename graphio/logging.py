@@ -7,6 +7,7 @@ from graphio.support.logging import (
     INFO,
     WARN,
     TaskLevelStatusMessage,
+    _logger,  # programs take it, to set levels and propagation  # noqa: F401
     debug,
     error,
     fatal,

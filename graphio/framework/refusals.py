@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from graphio.framework.renamed import RENAMED
+
 __all__ = ["getter", "left_out", "refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
@@ -32,6 +34,7 @@ _HASHED = "number the values by tf.string_to_hash_bucket_fast and use tf.nn.embe
 #: name -> what to use
 _LEFT_OUT = {
     "autograph": "write tf.cond and tf.while_loop",
+    "contrib.deprecated": "use tf.summary.scalar, histogram, image, audio, merge and merge_all",
     "distribute": "a model runs on one machine; give Session a ConfigProto with "
     "intra_op_parallelism_threads",
     "enable_eager_execution": _EAGER,
@@ -186,14 +189,15 @@ _LEFT_OUT = {
 
 def left_out(name: str) -> str | None:
     """The replacement of a name that is left out, in words; None for another name."""
+    if name in RENAMED:
+        return f"it became tf.{RENAMED[name]} in TensorFlow 1.0: use that"
     return _LEFT_OUT.get(name)
 
 
 def refusal(name: str) -> str | None:
     """Why a name is left out and what to use; None for an unknown name."""
-    if name not in _LEFT_OUT:
-        return None
-    return f"tf.{name} is not part of graphio: {_LEFT_OUT[name]}"
+    text = left_out(name)
+    return None if text is None else f"tf.{name} is not part of graphio: {text}"
 
 
 def getter(module: str) -> Callable[[str], Any]:
