@@ -1,4 +1,4 @@
-"""tf.contrib.nn: activations and losses beside those of tf.nn."""
+"""tf.contrib.nn: activations and losses that tf.nn lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphio.contrib.nn.losses import (
     sampled_sparse_softmax_loss,
 )
 from graphio.framework import api_boundary, refusals
-from graphio.nn import conv1d_transpose
+from graphio.ops.nn.windows import conv1d_transpose
 
 __all__ = [
     "alpha_dropout",

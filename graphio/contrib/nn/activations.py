@@ -16,7 +16,7 @@ from graphio.support import api_guard
 
 __all__ = ["alpha_dropout", "scaled_softplus"]
 
-#: what selu tends to at -infinity: -scale * alpha of Klambauer et al. 2017
+#: the limit of selu at -infinity: -scale * alpha of Klambauer et al. 2017
 _LOWEST = -1.7580993408473766
 
 
