@@ -33,6 +33,11 @@
 #include "src/math/scalar_math.c"
 #include "src/math/scalar_round.c"
 #include "src/math/scalar_trig.c"
+#include "src/math/gamma_parts.c"
+#include "src/math/incomplete_gamma.c"
+#include "src/math/incomplete_beta.c"
+#include "src/math/zeta.c"
+#include "src/math/bessel.c"
 
 /* models: from bytes to a verified graph */
 #include "src/base/names.c"
@@ -130,6 +135,7 @@
 #include "src/kernels/arithmetic/elementwise.c"
 #include "src/kernels/arithmetic/elementwise_binary.c"
 #include "src/kernels/arithmetic/elementwise_unary.c"
+#include "src/kernels/arithmetic/special.c"
 #include "src/kernels/algebra/factor.c"
 #include "src/kernels/arithmetic/fused.c"
 #include "src/kernels/arithmetic/fused_prepare.c"

@@ -297,6 +297,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.linalg.roots": ("matrix_square_root",),
     "graphio.ops.nn.spatial": ("extract_volume_patches",),
     "graphio.ops.math.special": ("digamma", "lbeta", "lgamma"),
+    "graphio.ops.math.incomplete": ("betainc", "igamma", "igammac"),
+    "graphio.ops.math.special_functions": ("polygamma", "zeta"),
     "graphio.ops.complex.parts": ("complex", "conj", "imag", "real"),
     "graphio.ops.complex.polar": ("angle",),
     "graphio.ops.signals.fourier": ("fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d"),

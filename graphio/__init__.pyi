@@ -395,6 +395,9 @@ from graphio.ops.math.elementwise import to_int32 as to_int32
 from graphio.ops.math.elementwise import to_int64 as to_int64
 from graphio.ops.math.elementwise import truediv as truediv
 from graphio.ops.math.error_function import erfc as erfc
+from graphio.ops.math.incomplete import betainc as betainc
+from graphio.ops.math.incomplete import igamma as igamma
+from graphio.ops.math.incomplete import igammac as igammac
 from graphio.ops.math.reduction import argmax as argmax
 from graphio.ops.math.reduction import argmin as argmin
 from graphio.ops.math.reduction import count_nonzero as count_nonzero
@@ -410,6 +413,8 @@ from graphio.ops.math.reduction import reduce_sum as reduce_sum
 from graphio.ops.math.special import digamma as digamma
 from graphio.ops.math.special import lbeta as lbeta
 from graphio.ops.math.special import lgamma as lgamma
+from graphio.ops.math.special_functions import polygamma as polygamma
+from graphio.ops.math.special_functions import zeta as zeta
 from graphio.ops.nn.embedding import sparse_segment_mean as sparse_segment_mean
 from graphio.ops.nn.embedding import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from graphio.ops.nn.embedding import sparse_segment_sum as sparse_segment_sum

@@ -105,6 +105,7 @@ from graphio.ops.math.elementwise import (
 )
 from graphio.ops.math.elementwise import ceil as ceiling
 from graphio.ops.math.error_function import erfc
+from graphio.ops.math.incomplete import betainc, igamma, igammac
 from graphio.ops.math.reduction import (
     argmax,
     argmin,
@@ -120,6 +121,15 @@ from graphio.ops.math.reduction import (
     reduce_sum,
 )
 from graphio.ops.math.special import digamma, lbeta, lgamma, polyval
+from graphio.ops.math.special_functions import (
+    bessel_i0,
+    bessel_i0e,
+    bessel_i1,
+    bessel_i1e,
+    nextafter,
+    polygamma,
+    zeta,
+)
 from graphio.ops.nn.core import (
     in_top_k,
     l2_normalize,
@@ -145,6 +155,11 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bessel_i0",
+    "bessel_i0e",
+    "bessel_i1",
+    "bessel_i1e",
+    "betainc",
     "bincount",
     "ceil",
     "ceiling",
@@ -169,6 +184,8 @@ __all__ = [
     "floormod",
     "greater",
     "greater_equal",
+    "igamma",
+    "igammac",
     "imag",
     "in_top_k",
     "invert_permutation",
@@ -196,7 +213,9 @@ __all__ = [
     "multiply",
     "multiply_no_nan",
     "negative",
+    "nextafter",
     "not_equal",
+    "polygamma",
     "polyval",
     "pow",
     "real",
@@ -248,6 +267,7 @@ __all__ = [
     "xdivy",
     "xlogy",
     "zero_fraction",
+    "zeta",
 ]
 
 if not TYPE_CHECKING:  # type checkers report names that are left out

@@ -65,7 +65,7 @@ def of_node(node: NodeInfo, error: BaseException, inputs: Sequence[Any] = ()) ->
         if made is errors.InternalError and held is not None:  # of kernels that know arrays alone
             made = errors.InvalidArgumentError
             text = f"input {held} is a sequence, expected a tensor"
-        if "could not be broadcast" in text:
+        if "not be broadcast" in text:  # numpy says it in two ways
             text = _incompatible(inputs) or text
     given = "" if node.key == _SHOWS_ITS_INPUTS else _given(node, inputs)
     return made(node.proto, None, f"{located(node)}: {text}{f' ({given})' if given else ''}")

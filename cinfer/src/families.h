@@ -44,7 +44,8 @@
 #define CI_FAMILY_checkpoints (1ULL << 29)  /* ci_save and ci_restore */
 #define CI_FAMILY_types (1ULL << 30)        /* arithmetic of float64 and of integers but int32, int64, uint8 */
 
-#define CI_FAMILY_custom (1ULL << 31)       /* custom operators */
+#define CI_FAMILY_special (1ULL << 31)      /* incomplete gamma and beta functions, zeta, Bessel functions */
+#define CI_FAMILY_custom (1ULL << 32)       /* custom operators */
 
 #define CI_ALL_FAMILIES ((CI_FAMILY_custom << 1) - 1) /* custom is the last */
 /* The families that the usual networks need to predict: perceptrons, convolutional and recurrent ones, transformers. */

@@ -23,7 +23,6 @@ _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _HANDLES = "fetch the value and feed it, or keep it in a variable"
 _OPAQUE = "variables are those of the checkpoint, which tf.train.Saver saves and restores by name"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
-_SPECIAL = "use scipy.special in tf.py_func; tf.lgamma and tf.digamma are there"
 _OBJECTS = "tf.train.Saver saves variables by their names"
 _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_session"
 
@@ -63,11 +62,6 @@ _LEFT_OUT = {
     "get_session_tensor": _HANDLES,
     "delete_session_tensor": _HANDLES,
     "SparseConditionalAccumulator": "add gradients up in variables by scatter_add",
-    "betainc": _SPECIAL,
-    "igamma": _SPECIAL,
-    "igammac": _SPECIAL,
-    "polygamma": _SPECIAL,
-    "zeta": _SPECIAL,
     "load_library": "operators are not loaded from libraries: use tf.py_func",
     "load_op_library": "TensorFlow's libraries are not loaded: use tf.register_operator(library=)",
     "user_ops": "use tf.py_func",
@@ -84,17 +78,7 @@ _LEFT_OUT = {
     "random.stateless_binomial": "use stateless_uniform, or tf.random.categorical with a seed",
     "random.stateless_gamma": "use tf.random.gamma with a seed",
     "random.stateless_poisson": "use tf.random.poisson with a seed",
-    "math.bessel_i0": _SPECIAL,
-    "math.bessel_i0e": _SPECIAL,
-    "math.bessel_i1": _SPECIAL,
-    "math.bessel_i1e": _SPECIAL,
-    "math.betainc": _SPECIAL,
-    "math.igamma": _SPECIAL,
-    "math.igammac": _SPECIAL,
-    "math.nextafter": "use numpy.nextafter in tf.py_func",
-    "math.polygamma": _SPECIAL,
     "math.sobol_sample": "use scipy.stats.qmc before feeding",
-    "math.zeta": _SPECIAL,
     "nn.fractional_avg_pool": "use tf.nn.avg_pool or tf.image.resize_area",
     "nn.fractional_max_pool": "use tf.nn.max_pool",
     "nn.learned_unigram_candidate_sampler": "use tf.nn.log_uniform_candidate_sampler",

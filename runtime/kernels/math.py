@@ -11,6 +11,7 @@ from graphio.runtime import registry, small
 from graphio.runtime.choosing import chosen, kept
 from graphio.runtime.erf import erf
 from graphio.runtime.registry import Array, Call, Function, function, kernel
+from graphio.runtime.special import operators as special
 from graphio.schema import dtypes
 from graphio.support import errors
 
@@ -236,6 +237,8 @@ def _reuse(op: str, fn: Function) -> dict[int, Function]:
 
 for _row in _ROWS:
     function(*_row, reuse=_reuse(_row[0], _row[2]))
+for _op, _function, _types in special.ROWS:
+    function(_op, 1, _function, _types, domain="graphio")
 
 
 @kernel("Where", since=9, types="BAA", fresh=True)

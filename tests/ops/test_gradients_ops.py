@@ -334,7 +334,16 @@ def test_every_operator_of_ours_says_whether_it_has_a_gradient() -> None:
         if row["family"] in ("training",) or not row["inputs"]:
             continue
         operation = SimpleNamespace(
-            domain="graphio", op=row["name"], tf_type=row["name"], name="x", where=""
+            domain="graphio",
+            op=row["name"],
+            tf_type=row["name"],
+            type=row["name"],
+            name="x",
+            where="",
         )
+        if row["name"] == "IgammaGradA":  # nothing computes a second derivative by a
+            with pytest.raises(LookupError, match="the second derivative of igamma by a"):
+                lookup(operation)
+            continue
         found = lookup(operation)
         assert (found is not None) == row["differentiable"], row["name"]

@@ -55,7 +55,7 @@ def test_a_function_is_scipys(
     with np.errstate(all="ignore"):
         expected = scipy(*arguments)
         of_single = scipy(*(x.astype(np.float32).astype(np.float64) for x in arguments))
-    np.testing.assert_allclose(wide, expected, rtol=2e-11, atol=1e-300)
+    np.testing.assert_allclose(wide, expected, rtol=1e-12, atol=1e-300)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, of_single, rtol=2e-5, atol=1e-37)
 

@@ -366,7 +366,7 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
     [
         ("image.generate_bounding_box_proposals", "use tf.image.non_max_suppression"),
         ("nn.fractional_max_pool", "use tf.nn.max_pool"),
-        ("math.igamma", "scipy.special"),
+        ("math.sobol_sample", "scipy.stats.qmc"),
         ("strings.ngrams", "pad to the longest"),
         ("train.Checkpoint", "tf.train.Saver"),
         ("io.decode_json_example", "use json"),
