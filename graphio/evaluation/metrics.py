@@ -7,7 +7,7 @@ it. `local_variables_initializer` sets it back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from graphio.framework import dtypes
 from graphio.framework.collections import GraphKeys, add_to_collections
@@ -51,6 +51,8 @@ __all__ = [
     "weighted",
 ]
 
+Value = TypeVar("Value")
+Update = TypeVar("Update")
 #: the value now, the update
 Metric = tuple[Tensor, Tensor]
 
@@ -58,11 +60,19 @@ Metric = tuple[Tensor, Tensor]
 # ---- building blocks ----
 
 
-def metric_variable(shape: Sequence[int | None], dtype: Any, name: str) -> Variable:
-    """A local variable of zeros, in the current scope, that checkpoints leave out."""
+def metric_variable(
+    shape: Sequence[int | None], dtype: Any, name: str, validate_shape: bool = True
+) -> Variable:
+    """A local variable of zeros, in the current scope, that checkpoints leave out.
+
+    Args:
+        validate_shape: False lets its shape change.
+    """
     keys = [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
     zeros = array.zeros(list(shape), dtype)
-    return Variable(zeros, trainable=False, collections=keys, name=name)
+    return Variable(
+        zeros, trainable=False, collections=keys, validate_shape=validate_shape, name=name
+    )
 
 
 def before_update(variable: Variable) -> Tensor:
@@ -70,7 +80,7 @@ def before_update(variable: Variable) -> Tensor:
     return at_start(variable.value(), f"{variable.op.name}/read/")
 
 
-def registered(value: Tensor, update: Tensor, values: Any, updates: Any) -> Metric:
+def registered(value: Value, update: Update, values: Any, updates: Any) -> tuple[Value, Update]:
     """The pair, in the collections whose names are given."""
     for collections, tensor in ((values, value), (updates, update)):
         if collections:

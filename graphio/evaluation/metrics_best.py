@@ -19,6 +19,7 @@ from graphio.variables.variable_scope import variable_scope
 
 __all__ = [
     "average_precision_at_k",
+    "average_precision_at_top_k",
     "precision_at_k",
     "precision_at_top_k",
     "recall_at_k",
@@ -132,22 +133,63 @@ def average_precision_at_k(
     """
     scope = _at_k("average_precision", k, None)
     with variable_scope(name, scope, [predictions, labels, weights]):
-        found = _Found(labels, order.top_k(predictions, k)[1], None)
-        hits = elementwise.cast(found.hit, dtypes.float64)
-        ranks = elementwise.cast(array.range(1, array.shape(hits)[-1] + 1), dtypes.float64)
-        sums = reduction.reduce_sum(reduction.cumsum(hits, -1) / ranks * hits, -1)
-        count = reduction.reduce_sum(elementwise.cast(found.given > _NO_LABEL, dtypes.float64), -1)
-        each = sums / elementwise.minimum(count, float(k))
-        share = weighted(1.0 if weights is None else weights, each)
-        share = elementwise.cast(share, dtypes.float64)
-        now, then = [], []
-        for values, label in ((share, "max"), (each * share, "total")):
-            kept = metric_variable([], dtypes.float64, label)
-            now.append(before_update(kept))
-            then.append(kept.assign_add(reduction.reduce_sum(values)))
-        value = div_no_nan(now[1], now[0], name="mean")
-        update = div_no_nan(then[1], then[0], name="update")
-        return registered(value, update, metrics_collections, updates_collections)
+        best = order.top_k(predictions, k)[1]
+        return _mean_average_precision(
+            labels, best, k, weights, metrics_collections, updates_collections
+        )
+
+
+@api_guard.makes_variables
+def average_precision_at_top_k(
+    labels: Any,
+    predictions_idx: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Metric:
+    """The mean average precision of the predicted classes; see average_precision_at_k.
+
+    Args:
+        labels: as recall_at_k's.
+        predictions_idx: integer tensor (..., k) of known k, the best class first.
+        weights, metrics_collections, updates_collections, name: as recall_at_k's.
+
+    Raises:
+        ValueError: k is not known.
+    """
+    best = convert_to_tensor(predictions_idx, name="predictions_idx")
+    k = best.shape[-1].value if best.shape.ndims else None
+    if not k:
+        raise ValueError(
+            f"predictions_idx has shape {best.shape}, expected (..., k) with k, the number of "
+            "predicted classes, known and above 0: set it with tf.ensure_shape"
+        )
+    with variable_scope(name, "average_precision_at_top_k", [best, labels, weights]):
+        return _mean_average_precision(
+            labels, best, k, weights, metrics_collections, updates_collections
+        )
+
+
+def _mean_average_precision(
+    labels: Any, best: Tensor, k: int, weights: Any, values: Any, updates: Any
+) -> Metric:
+    """The metric of the k predicted classes best (..., k), in the current scope."""
+    found = _Found(labels, best, None)
+    hits = elementwise.cast(found.hit, dtypes.float64)
+    ranks = elementwise.cast(array.range(1, array.shape(hits)[-1] + 1), dtypes.float64)
+    sums = reduction.reduce_sum(reduction.cumsum(hits, -1) / ranks * hits, -1)
+    count = reduction.reduce_sum(elementwise.cast(found.given > _NO_LABEL, dtypes.float64), -1)
+    each = sums / elementwise.minimum(count, float(k))
+    share = elementwise.cast(weighted(1.0 if weights is None else weights, each), dtypes.float64)
+    now, then = [], []
+    for numbers, label in ((share, "max"), (each * share, "total")):
+        kept = metric_variable([], dtypes.float64, label)
+        now.append(before_update(kept))
+        then.append(kept.assign_add(reduction.reduce_sum(numbers)))
+    value = div_no_nan(now[1], now[0], name="mean")
+    update = div_no_nan(then[1], then[0], name="update")
+    return registered(value, update, values, updates)
 
 
 def _at_k(what: str, k: int | None, class_id: int | None) -> str:

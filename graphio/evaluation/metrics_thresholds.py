@@ -35,6 +35,7 @@ __all__ = [
     "recall_at_thresholds",
     "sensitivity_at_specificity",
     "specificity_at_sensitivity",
+    "spread_thresholds",
     "true_negatives_at_thresholds",
     "true_positives_at_thresholds",
 ]
@@ -80,7 +81,7 @@ def counts_at_thresholds(
 _MOST = 100_000  # each is a row of every comparison
 
 
-def _spread(count: int) -> list[float]:
+def spread_thresholds(count: int) -> list[float]:
     """So many thresholds from just below 0 to just above 1."""
     if not 2 <= count <= _MOST:
         raise ValueError(f"num_thresholds is {count}, expected 2 to {_MOST}")
@@ -127,7 +128,7 @@ def auc(
     methods = ["trapezoidal", "minoring", "majoring"]
     if summation_method not in (*methods, *["careful_interpolation"] * (curve == "PR")):
         raise ValueError(f"Invalid summation_method: {summation_method} for the curve {curve}")
-    edges = _spread(num_thresholds)
+    edges = spread_thresholds(num_thresholds)
     if thresholds is not None:
         edges = [-_TINY, *sorted(thresholds), 1.0 + _TINY]
     with variable_scope(name, "auc", [labels, predictions, weights]):
@@ -311,7 +312,9 @@ def _opposite(
         raise ValueError(f"`{side}` must be in the range [0, 1], got {given}")
     with variable_scope(name, what, [labels, predictions, weights]):
         kinds = ["tp", "fn", "tn", "fp"]
-        both = counts_at_thresholds(labels, predictions, _spread(num_thresholds), weights, kinds)
+        both = counts_at_thresholds(
+            labels, predictions, spread_thresholds(num_thresholds), weights, kinds
+        )
         found = []
         for counts, part in zip(both, ("value", "update_op"), strict=True):
             shares = {

@@ -75,7 +75,6 @@ PATTERNS: dict[str, str] = {
     "contrib.learn.*": _LATER,
     "contrib.lookup.*": _LATER,
     "contrib.losses.*": _LATER,
-    "contrib.metrics.*": _LATER,
     "contrib.opt.*": _LATER,
     "contrib.seq2seq.*": _LATER,
     "contrib.slim.*": _LATER,

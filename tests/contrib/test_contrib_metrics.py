@@ -28,7 +28,8 @@ def test_a_metric_has_the_variables_and_values_of_tensorflow(name: str, target: 
     if name not in NAMED_OTHERWISE:
         assert found["variables"] == expected["variables"]
     for key in ("updates", "values"):
-        np.testing.assert_allclose(as_floats(found[key]), as_floats(expected[key]), rtol=2e-5)
+        for one, two in zip(found[key], expected[key], strict=True):
+            np.testing.assert_allclose(as_floats(one), as_floats(two), rtol=2e-5)
 
 
 def test_every_scene_is_recorded() -> None:
@@ -56,3 +57,44 @@ def test_an_accuracy_of_other_dtypes_is_refused() -> None:
         tf.contrib.metrics.accuracy(tf.constant([1.0]), tf.constant([1.0]))
     with pytest.raises(ValueError, match="should match"):
         tf.contrib.metrics.accuracy(tf.constant([1]), tf.constant([True]))
+
+
+def test_a_joined_axis_must_exist_and_the_others_be_known() -> None:
+    metrics = tf.contrib.metrics
+    with pytest.raises(ValueError, match=r"axis = 2 not in \[0, 2\)"):
+        metrics.streaming_concat(tf.zeros([2, 3]), axis=2)
+    with pytest.raises(ValueError, match="statically known size"):
+        metrics.streaming_concat(tf.placeholder(tf.float32, [2, None]))
+    with pytest.raises(ValueError, match="statically known rank"):
+        metrics.streaming_concat(tf.placeholder(tf.float32))
+
+
+def test_curves_of_other_names_and_levels_beyond_1_are_refused() -> None:
+    metrics = tf.contrib.metrics
+    for metric in (metrics.streaming_curve_points, metrics.streaming_dynamic_auc):
+        with pytest.raises(ValueError, match="curve must be either ROC or PR, XY unknown"):
+            metric([True], [0.5], curve="XY")
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+        metrics.auc_with_confidence_intervals([True], [0.5], alpha=1.0)
+
+
+def test_a_histogram_takes_bool_labels_in_a_vector() -> None:
+    metrics = tf.contrib.metrics
+    with pytest.raises(ValueError, match="should have dtype bool"):
+        metrics.auc_using_histogram([1], [0.5], [0.0, 1.0])
+    labels = tf.placeholder(tf.bool, [2, 1])
+    _, update = metrics.auc_using_histogram(labels, [[0.5], [0.1]], [0.0, 1.0])
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match="should have rank 1"):
+            session.run(update, {labels: [[True], [False]]})
+
+
+def test_a_label_beyond_1_is_refused_when_it_is_met() -> None:
+    labels = tf.placeholder(tf.int32, [1])
+    for metric in ("streaming_dynamic_auc", "auc_with_confidence_intervals"):
+        _, update = getattr(tf.contrib.metrics, metric)(labels, [0.5])
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            with pytest.raises(tf.errors.InvalidArgumentError, match="at least one is >1"):
+                session.run(update, {labels: [2]})

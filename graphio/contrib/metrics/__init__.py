@@ -9,6 +9,7 @@ from graphio.contrib.metrics.curves import (
     precision_at_recall,
     precision_recall_at_equal_thresholds,
     recall_at_precision,
+    streaming_curve_points,
 )
 from graphio.contrib.metrics.further import (
     accuracy,
@@ -31,6 +32,12 @@ from graphio.contrib.metrics.further import (
     streaming_true_negatives_at_thresholds,
     streaming_true_positives_at_thresholds,
 )
+from graphio.contrib.metrics.gathered import (
+    auc_with_confidence_intervals,
+    streaming_concat,
+    streaming_dynamic_auc,
+)
+from graphio.contrib.metrics.histogram import auc_using_histogram
 from graphio.contrib.metrics.renamed import (
     streaming_accuracy,
     streaming_auc,
@@ -51,6 +58,7 @@ from graphio.contrib.metrics.renamed import (
     streaming_root_mean_squared_error,
     streaming_sensitivity_at_specificity,
     streaming_sparse_average_precision_at_k,
+    streaming_sparse_average_precision_at_top_k,
     streaming_sparse_precision_at_k,
     streaming_sparse_precision_at_top_k,
     streaming_sparse_recall_at_k,
@@ -65,6 +73,8 @@ __all__ = [
     "accuracy",
     "aggregate_metric_map",
     "aggregate_metrics",
+    "auc_using_histogram",
+    "auc_with_confidence_intervals",
     "cohen_kappa",
     "confusion_matrix",
     "count",
@@ -79,7 +89,10 @@ __all__ = [
     "sparse_recall_at_top_k",
     "streaming_accuracy",
     "streaming_auc",
+    "streaming_concat",
     "streaming_covariance",
+    "streaming_curve_points",
+    "streaming_dynamic_auc",
     "streaming_false_negative_rate",
     "streaming_false_negative_rate_at_thresholds",
     "streaming_false_negatives",
@@ -105,6 +118,7 @@ __all__ = [
     "streaming_root_mean_squared_error",
     "streaming_sensitivity_at_specificity",
     "streaming_sparse_average_precision_at_k",
+    "streaming_sparse_average_precision_at_top_k",
     "streaming_sparse_precision_at_k",
     "streaming_sparse_precision_at_top_k",
     "streaming_sparse_recall_at_k",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from graphio.evaluation.metrics import (
     registered,
     weighted,
 )
-from graphio.evaluation.metrics_thresholds import counts_at_thresholds
+from graphio.evaluation.metrics_thresholds import counts_at_thresholds, spread_thresholds
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import constant
 from graphio.framework.graph import Operation, Tensor
@@ -33,9 +33,11 @@ __all__ = [
     "precision_at_recall",
     "precision_recall_at_equal_thresholds",
     "recall_at_precision",
+    "streaming_curve_points",
 ]
 
 _TINY = 1e-7
+_LITTLE = 1e-6
 _RANGE = "predictions must be in [0, 1]"
 #: tp, fn, tn and fp of each threshold
 Counts = dict[str, Tensor]
@@ -64,8 +66,7 @@ def _at_threshold(
     choose: Callable[[Counts], Tensor], values: Any, updates: Any, name: str | None,
 ) -> Metric:  # fmt: skip
     """A metric that choose makes of the counts at count thresholds."""
-    inner: Sequence[float] = [i / (count - 1) for i in range(1, count - 1)]
-    edges = [-_TINY, *inner, 1.0 + _TINY]
+    edges = spread_thresholds(count)
     with variable_scope(name, what, (labels, predictions, weights)):
         kinds = ["tp", "fn", "tn", "fp"]
         now, then = counts_at_thresholds(labels, predictions, edges, weights, kinds)
@@ -227,3 +228,49 @@ def _rates(tp: Tensor, fp: Tensor, dtype: dtypes.DType, count: int) -> Precision
     thresholds = constant(np.linspace(0, 1, count, dtype=np.float32))
     found = (tp, fp, tn, fn, precision, recall, thresholds)
     return PrecisionRecallData(*(elementwise.cast(one, dtype) for one in found))
+
+
+@api_guard.makes_variables
+def streaming_curve_points(
+    labels: Any = None,
+    predictions: Any = None,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    curve: str = "ROC",
+    name: str | None = None,
+) -> tuple[Tensor, Operation]:
+    """Points of the ROC or the precision-recall curve at thresholds of equal distance.
+
+    Args:
+        labels: true or false.
+        predictions: between 0 and 1, of the same shape.
+        weights: of the elements; None: all have 1.
+        num_thresholds: how many, from just below 0 to just above 1.
+        metrics_collections: names of collections for the points.
+        updates_collections: names of collections for the update.
+        curve: "ROC": shares of false and of true positives; "PR": recall and precision.
+        name: of the scope of its variables.
+
+    Returns:
+        The points (num_thresholds, 2), float32, and the update.
+
+    Raises:
+        ValueError: the curve is none of these, or the shapes do not fit.
+    """
+    if curve not in ("ROC", "PR"):
+        raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
+    edges = spread_thresholds(num_thresholds)
+    with variable_scope(name, "curve_points", (labels, predictions, weights)):
+        kinds = ["tp", "fn", "tn", "fp"]
+        now, then = counts_at_thresholds(labels, predictions, edges, weights, kinds)
+        tp, fn, tn, fp = (now[kind] for kind in kinds)
+        recall = elementwise.truediv(tp + _LITTLE, tp + fn + _LITTLE)
+        if curve == "ROC":
+            pair = elementwise.truediv(fp, fp + tn + _LITTLE), recall
+        else:
+            pair = recall, elementwise.truediv(tp + _LITTLE, tp + fp + _LITTLE)
+        update = group(*then.values())
+        points = array.stack(pair, axis=1)
+        return registered(points, update, metrics_collections, updates_collections)

@@ -194,8 +194,7 @@ def f1_score(
         num_thresholds: how many thresholds are tried.
     """
     tiny = 1e-7
-    inner = [i / (num_thresholds - 1) for i in range(1, num_thresholds - 1)]
-    edges = [-tiny, *inner, 1.0 + tiny]
+    edges = metrics_thresholds.spread_thresholds(num_thresholds)
     with variable_scope(name, "f1", (labels, predictions, weights)):
         now, then = metrics_thresholds.counts_at_thresholds(
             labels, predictions, edges, weights, ["tp", "fn", "fp"]

@@ -30,6 +30,7 @@ __all__ = [
     "streaming_root_mean_squared_error",
     "streaming_sensitivity_at_specificity",
     "streaming_sparse_average_precision_at_k",
+    "streaming_sparse_average_precision_at_top_k",
     "streaming_sparse_precision_at_k",
     "streaming_sparse_precision_at_top_k",
     "streaming_sparse_recall_at_k",
@@ -126,4 +127,9 @@ streaming_sparse_precision_at_top_k = _streaming(
 )
 streaming_sparse_average_precision_at_k = _streaming(
     metrics_best.average_precision_at_k, "streaming_sparse_average_precision_at_k"
+)
+streaming_sparse_average_precision_at_top_k = _streaming(
+    metrics_best.average_precision_at_top_k,
+    "streaming_sparse_average_precision_at_top_k",
+    "top_k_predictions",
 )

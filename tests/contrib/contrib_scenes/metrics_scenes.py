@@ -34,6 +34,8 @@ def batches(name: str, kind: str) -> Any:
         return draws > 0
     if kind == "share":
         return np.float32(draws + 0.6) / np.float32(1.2)
+    if kind == "tied":
+        return np.float32(np.round(draws * 4) / 4)
     if kind == "class":
         return np.int64((draws + 0.6) / 1.21 * 4)
     if kind == "best":
@@ -42,20 +44,26 @@ def batches(name: str, kind: str) -> Any:
 
 
 def record(tf: Any, contrib: Any, scene: Scene, **session: Any) -> dict[str, Any]:
-    """Local variables, the updates' values of three batches, and the value after each."""
+    """Local variables, the updates' values of three batches, and the value after each; None for an
+    update that has no value."""
     data = [batches(f"argument {i}", kind) for i, kind in enumerate(scene.kinds)]
     with tf.Graph().as_default():
         fed = [tf.placeholder(tf.as_dtype(x.dtype), x.shape[1:]) for x in data]
         function = getattr(contrib("metrics"), scene.name)
         found = function(*fed, *scene.arguments, **scene.options)
         value, update = found if isinstance(found, tuple) else (found, found)
-        variables = [[v.op.name, v.shape.as_list()] for v in tf.local_variables()]
+        counts = isinstance(update, tf.Tensor) and update.dtype != tf.bool
+        variables = [
+            [v.op.name, None if v.shape.ndims is None else v.shape.as_list()]
+            for v in tf.local_variables()
+        ]
         updates, values = [], []
         with tf.Session(**session) as run:
             run.run(tf.local_variables_initializer())
             for number in range(3):
                 feeds = dict(zip(fed, (x[number] for x in data), strict=True))
-                updates.append(plain(run.run(update, feeds)))
+                done = run.run(update, feeds)
+                updates.append(plain(done) if counts else None)
                 values.append(plain(run.run(value, feeds)))
     return {"variables": variables, "updates": updates, "values": values}
 
@@ -144,6 +152,36 @@ SCENES: dict[str, Scene] = {
         f"precision_at_recall {share}": Scene("precision_at_recall", ("bool", "share"), (share,))
         for share in (0.3, 0.6, 1.0)
     },
+    **pairs("streaming_curve_points", kinds=("bool", "share")),
+    "streaming_curve_points PR": Scene(
+        "streaming_curve_points", ("bool", "share"), (), {"curve": "PR", "num_thresholds": 7}
+    ),
+    **{
+        f"streaming_dynamic_auc {curve}{' weighted' * len(options)}": Scene(
+            "streaming_dynamic_auc", ("bool", "tied"), (curve,), options
+        )
+        for curve in ("ROC", "PR")
+        for options in ({}, {"weights": WEIGHTS})
+    },
+    "streaming_concat": Scene("streaming_concat", ("scores",)),
+    "streaming_concat of an axis": Scene("streaming_concat", ("scores",), (-1, 7)),
+    **pairs("auc_with_confidence_intervals", kinds=("bool", "tied")),
+    "auc_with_confidence_intervals plain": Scene(
+        "auc_with_confidence_intervals",
+        ("bool", "share"),
+        (),
+        {"alpha": 0.9, "logit_transformation": False},
+    ),
+    "auc_with_confidence_intervals light": Scene(
+        "auc_with_confidence_intervals", ("bool", "share"), (np.float32([0, 0, 0, 0.1, 0.2, 0.1]),)
+    ),
+    "auc_using_histogram": Scene("auc_using_histogram", ("bool", "share"), ([0.2, 0.8], 5)),
+    "streaming_sparse_average_precision_at_top_k": Scene(
+        "streaming_sparse_average_precision_at_top_k", ("best", "class")
+    ),
+    "streaming_sparse_average_precision_at_top_k weighted": Scene(
+        "streaming_sparse_average_precision_at_top_k", ("best", "class"), (WEIGHTS,)
+    ),
     "precision_at_recall weighted": Scene(
         "precision_at_recall", ("bool", "share"), (0.5,), {"weights": WEIGHTS}
     ),

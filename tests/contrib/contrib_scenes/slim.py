@@ -75,7 +75,8 @@ def main() -> None:
     ops.Tensor, ops.IndexedSlices = tf.Tensor, tf.IndexedSlices
     arrays: Any = importlib.import_module("tensorflow.python.ops.array_ops")
     arrays.stack, arrays.unstack = tf.stack, tf.unstack
-    importlib.import_module("tensorflow.python.ops.control_flow_ops").cond = tf.cond  # type: ignore[attr-defined]
+    flow: Any = importlib.import_module("tensorflow.python.ops.control_flow_ops")
+    flow.cond, flow.Assert = tf.cond, tf.Assert
     gdn: Any = importlib.import_module("tf_slim.layers.layers").GDN
     tf.RegisterGradient("GDNLowerBound")(gdn._lower_bound_grad)
     open_addons()
