@@ -49,6 +49,11 @@ def is_plain(path: str) -> bool:
     return path.split(".")[0] not in (*_APART, "contrib", "raw_ops")
 
 
+def is_of_contrib(path: str) -> bool:
+    """Whether a name is in one of the packages of contrib that are counted."""
+    return path.startswith("contrib.") and path.split(".")[1] in _OF_CONTRIB
+
+
 def parts(statuses: dict[str, names.Status]) -> str:
     """The rows of the figures that sum the page up."""
     apart = ", ".join(_APART)
@@ -60,9 +65,7 @@ def parts(statuses: dict[str, names.Status]) -> str:
         "the same as the first, with raw_ops": lambda path: (
             is_plain(path) or path.startswith("raw_ops.")
         ),
-        f"of contrib: {', '.join(_OF_CONTRIB)}": lambda path: (
-            path.startswith("contrib.") and path.split(".")[1] in _OF_CONTRIB
-        ),
+        f"of contrib: {', '.join(_OF_CONTRIB)}": is_of_contrib,
     }
     lines = []
     for head, belongs in rows.items():

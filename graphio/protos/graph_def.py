@@ -16,6 +16,7 @@ from graphio.model.export import build_model, graph_message, node_message
 from graphio.protos import tensorflow_messages
 from graphio.protos.node_def import NodeDef, View, message_of
 from graphio.schema import model_pb2, tensorflow_pb2
+from graphio.support.version import GRAPH_DEF_VERSION
 
 __all__ = [
     "GraphDef",
@@ -26,8 +27,6 @@ __all__ = [
     "graph_def_of",
 ]
 
-#: the version of the GraphDef format that TensorFlow 1.15 writes
-PRODUCER = 134
 _ADD_SHAPES = "graph_def/add_shapes"
 #: fields of a Model message that are the graph
 _GRAPH_FIELDS = (
@@ -39,7 +38,7 @@ class VersionDef:
     """Versions of the format: `producer`, `min_consumer`, `bad_consumers`."""
 
     def __init__(self) -> None:
-        self.producer, self.min_consumer = PRODUCER, 0
+        self.producer, self.min_consumer = GRAPH_DEF_VERSION, 0
         self.bad_consumers: list[int] = []
 
     def CopyFrom(self, other: Any) -> None:
@@ -248,7 +247,7 @@ class GraphDef(ModelView):
         if self._foreign is not None:
             return self._foreign
         return tensorflow_messages.graph_message(
-            self.node, PRODUCER if self._message.producer else 0
+            self.node, GRAPH_DEF_VERSION if self._message.producer else 0
         )
 
     @property
