@@ -1,12 +1,14 @@
 """Calls of functions of tf with values that TensorFlow recorded.
 
-python name_scenes.py    with TensorFlow 2.21 installed: writes name_scenes.json
+python name_scenes.py [MODULE ...]    with TensorFlow 2.21 installed: writes MODULE.json
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,10 @@ from typing import Any
 
 import numpy as np
 
-STORED = Path(__file__).with_suffix(".json")
+#: the modules of scenes, whose SCENES are functions by name
+MODULES = ("name_scenes", "array_scenes", "layer_scenes")
+#: the collection of what a scene runs before its values
+BEFORE = "before"
 Scene = Callable[[Any], Any]
 
 
@@ -184,6 +189,23 @@ SCENES: dict[str, Scene] = {
 # ---- running ----
 
 
+def scenes(module: str) -> dict[str, Scene]:
+    """The scenes of a module by name."""
+    found: dict[str, Scene] = importlib.import_module(module).SCENES
+    return found
+
+
+def file(module: str) -> Path:
+    """Where the values that TensorFlow gave are."""
+    return Path(__file__).with_name(f"{module}.json")
+
+
+def stored(module: str) -> dict[str, Any]:
+    """The values that TensorFlow gave."""
+    found: dict[str, Any] = json.loads(file(module).read_text(encoding="utf-8"))
+    return found
+
+
 def leaves(made: Any) -> list[Any]:
     """The tensors of nested lists and SparseTensors."""
     if isinstance(made, dict):
@@ -199,8 +221,13 @@ def values(tf: Any, scene: Scene, **session: Any) -> list[Any]:
     """The values of a scene as JSON."""
     with tf.Graph().as_default():
         outputs = leaves(scene(tf))
+        start = [
+            *(tf.global_variables_initializer(), tf.local_variables_initializer()),
+            tf.tables_initializer(),
+        ]
         with tf.Session(**session) as run:
-            run.run([tf.global_variables_initializer(), tf.tables_initializer()])
+            run.run(start)
+            run.run(tf.get_collection(BEFORE))
             return [plain(value) for value in run.run(outputs)]
 
 
@@ -228,9 +255,11 @@ def main() -> None:
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
-    rows = [f"{json.dumps(n)}: {json.dumps(values(tf, s))}" for n, s in SCENES.items()]
-    STORED.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
-    print(f"{STORED}: {len(rows)} scenes")
+    for module in sys.argv[1:] or MODULES:
+        found = {name: values(tf, scene) for name, scene in scenes(module).items()}
+        rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in found.items()]
+        file(module).write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+        print(f"{file(module)}: {len(rows)} scenes")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import name_scenes
@@ -12,15 +11,16 @@ from value_cases import TARGETS
 
 import graphio as tf
 
-STORED = json.loads(name_scenes.STORED.read_text(encoding="utf-8"))
+STORED = {module: name_scenes.stored(module) for module in name_scenes.MODULES}
+ROWS = [(module, name) for module in STORED for name in name_scenes.scenes(module)]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", name_scenes.SCENES)
-def test_a_scene_gives_the_values_of_tensorflow(name: str, target: str) -> None:
-    found = name_scenes.values(tf, name_scenes.SCENES[name], target=target)
-    assert len(found) == len(STORED[name])
-    for i, (ours, theirs) in enumerate(zip(found, STORED[name], strict=True)):
+@pytest.mark.parametrize(("module", "name"), ROWS)
+def test_a_scene_gives_the_values_of_tensorflow(module: str, name: str, target: str) -> None:
+    found = name_scenes.values(tf, name_scenes.scenes(module)[name], target=target)
+    assert len(found) == len(STORED[module][name])
+    for i, (ours, theirs) in enumerate(zip(found, STORED[module][name], strict=True)):
         assert np.shape(ours) == np.shape(theirs), i
         if np.asarray(theirs).dtype.kind == "f":
             np.testing.assert_allclose(ours, theirs, rtol=3e-5, atol=3e-6, err_msg=str(i))
@@ -28,8 +28,9 @@ def test_a_scene_gives_the_values_of_tensorflow(name: str, target: str) -> None:
             np.testing.assert_array_equal(ours, theirs, err_msg=str(i))
 
 
-def test_every_scene_is_recorded() -> None:
-    assert list(STORED) == list(name_scenes.SCENES)
+@pytest.mark.parametrize("module", name_scenes.MODULES)
+def test_every_scene_is_recorded(module: str) -> None:
+    assert list(STORED[module]) == list(name_scenes.scenes(module))
 
 
 def test_structures_are_compared_by_the_names_of_the_arguments() -> None:
