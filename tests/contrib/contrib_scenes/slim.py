@@ -21,6 +21,7 @@ PACKAGES = {
     "losses": ("tf_slim.losses",),
     "metrics": ("tf_slim.metrics",),
     "slim": ("tf_slim",),
+    "training": ("tf_slim.training.training",),
     "nets": ("tf_slim.nets",),
     "image": tuple(
         f"tensorflow_addons.image.{name}"  # whose functions were contrib's
