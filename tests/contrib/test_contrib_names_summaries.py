@@ -44,7 +44,7 @@ def test_optimizers_have_the_names_of_tensorflow() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.get_variable("x", initializer=1.0)
         step = layers.OPTIMIZER_CLS_NAMES["Momentum"](0.1).minimize(2 * x)
-        session.run(x.initializer)
+        session.run(tf.global_variables_initializer())
         session.run(step)
         session.run(step)
         # the momentum is 0.9: 0.1 * 2, then 0.1 * (2 + 0.9 * 2)

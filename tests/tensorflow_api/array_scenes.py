@@ -51,7 +51,7 @@ def copies(tf: Any) -> Any:
     stacked = tf.parallel_stack([TABLE, OTHER])
     return [
         same, tf.gradients(same[0] * 3.0, x), kept, kept * 2.0, stacked,
-        tf.parallel_stack([np.array([1, 2]), np.array([3, 4])]), 
+        tf.parallel_stack([np.array([1, 2]), np.array([3, 4])]),
         tf.constant(stacked.shape.as_list()),
     ]  # fmt: skip
 
