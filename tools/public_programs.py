@@ -178,7 +178,8 @@ def _result(
     if given.tensorflow is None or program.no_tensorflow:
         return Result(runs, 0, program.no_tensorflow or NOT_TRIED)
     command = [sys.executable, "-m", "graphio", "compare", "--json", "--engine", given.engine]
-    command += ["--tensorflow", given.tensorflow, "--tolerance", str(program.tolerance)]
+    command += ["--tensorflow", given.tensorflow, "--tolerance", str(program.tolerance), "--copies"]
+    command += ["--resource-variables"] if program.resources else []
     code, text, errors = _run(
         command, program, sources, stand_ins, given, given.engine, False, "--"
     )

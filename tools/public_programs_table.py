@@ -30,6 +30,8 @@ class Program:
         start: the folder to run in; default: the program's.
         import_from: folders for PYTHONPATH.
         tolerance: of graphio compare.
+        resources: whether TensorFlow compares with resource variables: a run of the program both
+            reads and writes variables, which race in TensorFlow otherwise.
         no_tensorflow: why TensorFlow 2.21 cannot run it; "": it can.
     """
 
@@ -42,6 +44,7 @@ class Program:
     start: str | None = None
     import_from: tuple[str, ...] = ()
     tolerance: float = 1e-4
+    resources: bool = False
     no_tensorflow: str = ""
 
     def __post_init__(self) -> None:
@@ -161,7 +164,11 @@ PROGRAMS: tuple[Program, ...] = (
     ),
     Program(_AYMERIC, f"{_V1}/4_Utils/save_restore_model.py", (), _DIGITS),
     Program(
-        _AYMERIC, f"{_V1}/4_Utils/tensorboard_advanced.py", (number("training_epochs", 1),), _DIGITS
+        _AYMERIC,
+        f"{_V1}/4_Utils/tensorboard_advanced.py",
+        (number("training_epochs", 1),),
+        _DIGITS,
+        resources=True,
     ),
     Program(
         _AYMERIC,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,8 +39,9 @@ class ProgramFailed(Exception):
 
 
 def compare(
-    program: Sequence[str], python: str, steps: int, tolerance: float, target: str
-) -> dict[str, Any]:
+    program: Sequence[str], python: str, steps: int, tolerance: float, target: str,
+    copies: bool = False, resource_variables: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """The facts of a comparison.
 
     Args:
@@ -48,6 +50,8 @@ def compare(
         steps: the number of runs to compare that fetch numbers.
         tolerance: the largest difference, relative to the largest element of a tensor.
         target: of graphio's sessions.
+        copies: whether each runs in its own copy of the current folder.
+        resource_variables: whether TensorFlow's variables are resources.
 
     Returns:
         agree; steps: for each the scalars that were fetched, of both; first: the step and the name
@@ -59,15 +63,20 @@ def compare(
     """
     with tempfile.TemporaryDirectory() as name:
         a, b = Path(name, "tensorflow"), Path(name, "graphio")
-        _record("TensorFlow", [python], a, steps, "", program, _TENSORFLOW)
-        _record("graphio", [sys.executable], b, steps, str(a), program, {"GRAPHIO_TARGET": target})
+        theirs = {**_TENSORFLOW, recording.RESOURCES: "1" if resource_variables else ""}
+        ours = {"GRAPHIO_TARGET": target}
+        rows = (("TensorFlow", python, a, "", theirs), ("graphio", sys.executable, b, str(a), ours))
+        for where, command, out, replay, environment in rows:
+            folder = shutil.copytree(".", f"{out}_folder", symlinks=True) if copies else None
+            arguments = [recording.__file__, str(out), str(steps), replay, *program]
+            _record(where, [command, *arguments], out, environment, folder)
         count = min(len(list(a.glob("step*.json"))), len(list(b.glob("step*.json"))))
         pairs = [(_read(a, i), _read(b, i)) for i in range(count)]
         absent: list[str] = json.loads((b / "absent.json").read_text())
     first = None
-    for i, (theirs, ours) in enumerate(pairs):
-        if any(_differs(*pair, tolerance) for pair in _fetched(theirs, ours)):
-            first = {"step": i, **_first(theirs, ours, tolerance)}
+    for i, pair in enumerate(pairs):
+        if any(_differs(*values, tolerance) for values in _fetched(*pair)):
+            first = {"step": i, **_first(*pair, tolerance)}
             break
     return {
         "agree": first is None,
@@ -78,13 +87,13 @@ def compare(
 
 
 def _record(
-    where: str, command: list[str], out: Path, steps: int, replay: str, program: Sequence[str],
-    environment: Mapping[str, str],
-) -> None:  # fmt: skip
+    where: str, command: list[str], out: Path, environment: Mapping[str, str], folder: str | None
+) -> None:
     out.mkdir()
     done = subprocess.run(
-        [*command, recording.__file__, str(out), str(steps), replay, *program],
+        command,
         env={**os.environ, **environment},
+        cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

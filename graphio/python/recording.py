@@ -37,6 +37,9 @@ SOURCES = ("IteratorGetNext", "QueueDequeueV2", "QueueDequeueManyV2", "QueueDequ
 UNTRACED = (
     "Variable", "VarHandleOp", "Assign", "Apply", "Sparse", "Scatter", "Queue", "Read",
 )  # fmt: skip
+#: the environment's variable by which TensorFlow makes resource variables, whose reads and writes
+#: do not race; "" or none: its older ones
+RESOURCES = "GRAPHIO_RESOURCE_VARIABLES"
 LARGEST = 1 << 20  # elements of a tensor that is recorded besides the fetched ones
 
 
@@ -323,6 +326,8 @@ def _tensorflow() -> Any:
         sys.modules["tensorflow"] = v1
         _examples(v1)
         _contrib(v1)
+    if os.environ.get(RESOURCES):
+        v1.enable_resource_variables()
     fixed_draws.install(v1, importlib.import_module("tensorflow.python.ops.random_ops"))
     return v1
 

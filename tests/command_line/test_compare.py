@@ -135,6 +135,45 @@ def test_a_program_that_ends_early_is_compared_as_far_as_it_goes(
     assert (code, len(facts["steps"])) == (0, 2)
 
 
+PROGRAM_THAT_GOES_ON = """
+import os
+import tensorflow as tf
+
+v = tf.Variable(1.0)
+saver = tf.train.Saver()
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    if os.path.exists("saved.index") or os.path.exists("checkpoint"):
+        saver.restore(session, "./saved")
+    print(session.run(v + 0.0))
+    session.run(v.assign_add(1.0))
+    saver.save(session, "./saved")
+"""
+
+
+def test_in_copies_of_the_folder_neither_program_finds_files_of_the_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "program.py").write_text(PROGRAM_THAT_GOES_ON)
+    before = set(folder.iterdir())
+    code, facts = compared(capsys, "--copies")
+    assert (code, facts["agree"]) == (0, True)
+    assert set(folder.iterdir()) == before
+    code, facts = compared(capsys)
+    assert (code, facts["first"]["step"]) == (1, 0)  # the second goes on from the first
+
+
+def test_tensorflow_makes_resource_variables_where_it_is_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = folder / "asked"
+    fault = "graphio.enable_resource_variables\n"  # loads it; then it is replaced
+    fault += f"graphio.enable_resource_variables = lambda: open({str(asked)!r}, 'w').close()\n"
+    (folder / "tensorflow/__init__.py").write_text(FAKE + fault)
+    assert compared(capsys, "--", "1")[0] == 0 and not asked.exists()
+    assert compared(capsys, "--resource-variables", "--", "1")[0] == 0 and asked.exists()
+
+
 def test_a_program_that_fails_is_refused_with_its_error(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

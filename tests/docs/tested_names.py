@@ -3,7 +3,7 @@
 python tests/docs/tested_names.py    prints each name with a file that tests it
 
 A file uses the name `image.rotate` where it says `image.rotate`, or `pictures.rotate` after
-`pictures = tf.image`, or where it has the string "rotate" or "image.rotate". The names of an object,
+`pictures = tf.image`, or where it has the string "rotate" or "image.rotate". Names of one object,
 such as `tf.is_inf` and `tf.math.is_inf`, need one test.
 """
 

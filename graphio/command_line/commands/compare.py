@@ -25,6 +25,13 @@ def command(
         float, typer.Option("--tolerance", help="Largest difference, relative to a tensor's.")
     ] = 1e-4,
     engine: Engine = DEFAULT_ENGINE,
+    copies: Annotated[
+        bool, typer.Option("--copies", help="Run each in its own copy of this folder.")
+    ] = False,
+    resource_variables: Annotated[
+        bool,
+        typer.Option("--resource-variables", help="Make TensorFlow's variables resources."),
+    ] = False,
     as_json: output.Json = False,
 ) -> None:
     """Run a program in TensorFlow and in graphio and compare its first steps. 1 if they differ.
@@ -32,14 +39,18 @@ def command(
     A step is a Session.run that fetches numbers. graphio begins with the variables of
     TensorFlow and gets its feeds and the draws of its random operators, so that the losses of all
     steps have to agree. The first tensor that differs is named. Both run in this folder, TensorFlow
-    first: a program that goes on from its checkpoint finds that of the other.
+    first: a program that goes on from its checkpoint finds that of the other, but for --copies.
+    Where a run both reads and writes a variable, TensorFlow's own values may change from run to
+    run; with --resource-variables it reads before it writes.
     """
     from graphio.python import comparison
 
     if not Path(program[0]).is_file():
         raise exits.Refused(f"there is no file '{program[0]}'", exits.FILE)
     try:
-        facts = comparison.compare(program, tensorflow, steps, tolerance, engine)
+        facts = comparison.compare(
+            program, tensorflow, steps, tolerance, engine, copies, resource_variables
+        )
     except (comparison.ProgramFailed, OSError) as error:
         raise exits.Refused(str(error), exits.FILE) from error
     output.show(facts, as_json, lambda console: _print(console, facts))
