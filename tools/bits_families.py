@@ -92,6 +92,24 @@ def functions_of_double(x: Tensor) -> list[Tensor]:
     return elementwise(x)
 
 
+@family(True, x=special(np.float64))
+def special_functions(x: Tensor) -> list[Tensor]:
+    """Of numbers of every size, and of two sizes that are near each other."""
+    y, part = call("Slice", x, [400], [-402], [1], [-1]), call("Sigmoid", x)
+    size, other = call("Abs", x), call("Abs", y)
+    near = call("Mul", size, call("Add", part, tf.constant(0.5, x.dtype)))
+    order = call("Floor", size)
+    found = []
+    for op in "Igamma Igammac IgammaGradA".split():
+        found += [call(op, *pair, domain="graphio") for pair in ((size, other), (size, near))]
+    found += [call("Betainc", size, other, part, domain="graphio")]
+    found += [call("Zeta", *pair, domain="graphio") for pair in ((size, other), (order, y))]
+    found += [call("Polygamma", order, y, domain="graphio")]
+    found += [call("NextAfter", x, y, domain="graphio")]
+    found += [call(f"BesselI{op}", x, domain="graphio") for op in "0 0e 1 1e".split()]
+    return found + [cast(each, "float32") for each in found]
+
+
 REDUCTIONS = "Sum Mean Max Min Prod L1 L2 SumSquare LogSum LogSumExp".split()
 
 

@@ -101,6 +101,11 @@ def _elements() -> Iterator[Case]:
     )
     yield from many("Log Log1p Rsqrt Sqrt Lgamma Digamma Acosh", POSITIVE)
     yield from many("Acos Asin Atanh", SMALL)
+    yield from many("BesselI0e BesselI1e", X)
+    yield from many("Igamma Igammac IgammaGradA Polygamma", np.round(POSITIVE), POSITIVE[:, ::-1])
+    yield from many("Zeta", POSITIVE, np.abs(X))
+    yield from many("NextAfter", X, Z)
+    yield Case("Betainc", (POSITIVE, np.abs(Z), np.abs(SMALL)))
     yield from many("Softmax LogSoftmax", TABLE)
     yield from many(
         "Add AddV2 Atan2 Div DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual Less LessEqual "

@@ -29,4 +29,4 @@ def broadcasting(op: str, arguments: Mapping[str, Any], name: str | None) -> Ten
         for other in names[1:]:
             tensors.append(like(arguments[other], first, op, (names[0], other)))
             dims = shapes.broadcast(dims, dims_of(tensors[-1]), describe(at, op))
-        return node(op, tensors, first.dtype, dims, domain="graphio", name=at)
+        return node(op, tensors, first.dtype, dims, domain="graphio", name=at, tf_type=op)

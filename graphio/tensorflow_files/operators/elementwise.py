@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import graphio as tf
+from graphio.ops.math.incomplete import igamma_grad_a
 from graphio.tensorflow_files.calls import Call, Row
 
 __all__ = ["ROWS", "SAME"]
@@ -113,6 +114,7 @@ ROWS: dict[str, Row] = {
     "Div": _divide,
     "Einsum": lambda c: tf.einsum(c.text("equation"), *c.tensors, name=c.name),
     "Equal": lambda c: tf.equal(c[0], c[1], name=c.name),
+    "IgammaGradA": lambda c: igamma_grad_a(c[0], c[1], c.name),
     "LeakyRelu": lambda c: tf.nn.leaky_relu(c[0], c.number("alpha", 0.2), name=c.name),
     "MatMul": lambda c: tf.matmul(
         c[0], c[1], c.flag("transpose_a"), c.flag("transpose_b"), name=c.name
