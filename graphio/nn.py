@@ -75,6 +75,7 @@ from graphio.ops.nn.crossentropy import (
     weighted_cross_entropy_with_logits,
 )
 from graphio.ops.nn.ctc import ctc_greedy_decoder, ctc_loss
+from graphio.ops.nn.dilated import with_space_to_batch
 from graphio.ops.nn.embedding import embedding_lookup_sparse, safe_embedding_lookup_sparse
 from graphio.ops.nn.loss_scaling import compute_average_loss, scale_regularization_loss
 from graphio.ops.nn.pooling import avg_pool, avg_pool2d, max_pool, max_pool2d
@@ -225,6 +226,7 @@ __all__ = [
     "uniform_candidate_sampler",
     "weighted_cross_entropy_with_logits",
     "weighted_moments",
+    "with_space_to_batch",
     "xw_plus_b",
     "zero_fraction",
 ]

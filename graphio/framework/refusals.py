@@ -73,7 +73,6 @@ _LEFT_OUT = {
     "variable_creator_scope": "use the custom_getter of tf.variable_scope",
     "sparse.cross_hashed": "join the values by tf.string_join, and number them before feeding",
     "image.generate_bounding_box_proposals": "use tf.image.non_max_suppression",
-    "nn.with_space_to_batch": "give convolutions and tf.nn.pool their dilations",
     "random.learned_unigram_candidate_sampler": "use log_uniform_candidate_sampler",
     "random.stateless_binomial": "use stateless_uniform, or tf.random.categorical with a seed",
     "random.stateless_gamma": "use tf.random.gamma with a seed",

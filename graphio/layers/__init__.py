@@ -5,6 +5,7 @@ May import evaluation and below. base.py has names, sharing, losses and updates 
 
 from __future__ import annotations
 
+from graphio.layers import experimental
 from graphio.layers.base import Layer
 from graphio.layers.convolutional import (
     Conv1D,
@@ -71,6 +72,7 @@ __all__ = [
     "conv3d_transpose",
     "dense",
     "dropout",
+    "experimental",
     "flatten",
     "max_pooling1d",
     "max_pooling2d",

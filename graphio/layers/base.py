@@ -10,7 +10,7 @@ import contextlib
 import copy
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec, Protocol
 
 from graphio.framework import api_boundary, dtypes, nest, scopes
@@ -21,55 +21,20 @@ from graphio.framework.graph_state import attachments
 from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.tensor_shape import Dimension, TensorShape
 from graphio.framework.undo import Table
+from graphio.layers import keras_style
+from graphio.layers.configs import named
 from graphio.ops.array import surface as array
 from graphio.ops.math import elementwise
-from graphio.ops.nn import core as nn
 from graphio.support import api_guard
-from graphio.variables import initializers
 from graphio.variables.partitioned_variables import parts_of
 from graphio.variables.variable_scope import VariableScope, get_variable, variable_scope
 from graphio.variables.variables import Variable
 
-__all__ = ["Layer", "channels_axis", "functional", "named", "size_of", "sizes_of"]
+__all__ = ["Layer", "channels_axis", "functional", "size_of", "sizes_of"]
 
 P = ParamSpec("P")
 #: how many layers have a name without a number
 _LAYERS: Attachment[Table[str, int]] = attachments.table("layer_names")
-
-#: activations and initializers that may be given by name
-_ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
-    "elu": nn.elu, "exponential": elementwise.exp, "relu": nn.relu, "selu": nn.selu,
-    "sigmoid": elementwise.sigmoid, "softmax": nn.softmax, "softplus": nn.softplus,
-    "softsign": nn.softsign, "tanh": elementwise.tanh,
-}  # fmt: skip
-_INITIALIZERS: dict[str, Callable[..., Any]] = {
-    "glorot_normal": initializers.glorot_normal_initializer,
-    "glorot_uniform": initializers.glorot_uniform_initializer,
-    "he_normal": initializers.he_normal, "he_uniform": initializers.he_uniform,
-    "identity": initializers.identity_initializer, "lecun_normal": initializers.lecun_normal,
-    "lecun_uniform": initializers.lecun_uniform, "ones": initializers.ones_initializer,
-    "orthogonal": initializers.orthogonal_initializer,
-    "truncated_normal": initializers.truncated_normal_initializer,
-    "zeros": initializers.zeros_initializer,
-}  # fmt: skip
-
-
-def named(kind: str, given: Any) -> Any:
-    """An activation or initializer that may be given by its name; "linear" and None are None.
-
-    Raises:
-        ValueError: there is none of the name.
-    """
-    if given is None or not isinstance(given, str):
-        return given
-    table: dict[str, Any] = _ACTIVATIONS if kind == "activation" else _INITIALIZERS
-    if given == "linear" and kind == "activation":
-        return None
-    if given not in table:
-        raise ValueError(f"Unknown {kind}: {given!r}; there are {', '.join(sorted(table))}")
-    return table[given] if kind == "activation" else table[given]()
-
-
 #: the layers' names of a graph, so that copies of layers have the same
 _SHARED = (Graph, Tensor, Operation, Variable, VariableScope)
 
@@ -95,6 +60,9 @@ class Layer:
         self, trainable: bool = True, name: Any = None, dtype: Any = None, **options: Any
     ) -> None:
         given, self._reuse = options.pop("_scope", None), options.pop("_reuse", None)
+        self._keras_style = keras_style.is_on()
+        if self._keras_style:
+            keras_style.check_no_sharing(scope=given, reuse=self._reuse)
         self._activity_regularizer = options.pop("activity_regularizer", None)
         if options:
             raise TypeError(f"{type(self).__name__}: Keyword argument not understood: {options}")
@@ -147,21 +115,33 @@ class Layer:
     def _called(self, inputs: Any, arguments: Any, options: dict[str, Any]) -> Any:
         given = nest.map_structure(convert_to_tensor, inputs)
         self._check(given)
-        self._open_scope(options.pop("scope", None))
-        assert self._scope is not None
-        reuse = True if self.built else self._reuse
-        with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
-            self._current, self._inside = scope, True
-            with scopes.name_scope(scope.original_name_scope):
-                if not self.built:
-                    self._build(given)
-                outputs = self.call(given, *arguments, **options)
-                self.built = True  # only now where build did not say so
-                if self._activity_regularizer is not None:
-                    self._regularize_activity(outputs)
+        with self._entered(options.pop("scope", None)):
+            self._inside = True
+            if not self.built:
+                self._build(given)
+            outputs = self.call(given, *arguments, **options)
+            self.built = True  # only now where build did not say so
+            if self._activity_regularizer is not None:
+                self._regularize_activity(outputs)
         self._inside = False
         self._calls.append((given, outputs))
         return outputs
+
+    @contextlib.contextmanager
+    def _entered(self, scope: Any) -> Iterator[None]:
+        """The scopes that a call is in."""
+        if self._keras_style:
+            keras_style.check_no_sharing(scope=scope)
+            with scopes.name_scope(self._name):
+                yield
+            return
+        self._open_scope(scope)
+        assert self._scope is not None
+        reuse = True if self.built else self._reuse
+        with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as opened:
+            self._current = opened
+            with scopes.name_scope(opened.original_name_scope):
+                yield
 
     def apply(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
         """The same as calling the layer."""
@@ -244,26 +224,37 @@ class Layer:
         **ignored: Any,
     ) -> Variable:
         """A variable of the layer, made or shared as its scope says; see tf.get_variable."""
-        losses = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
-        with self._own_scope():
-            made = get_variable(
+        kind = dtypes.as_dtype(self._dtype or dtypes.float32 if dtype is None else dtype)
+        trains = trainable and self.trainable
+        if self._keras_style:
+            made = keras_style.new_weight(name, shape, kind, initializer, trains, constraint)
+            if regularizer is not None:
+                self.add_loss(keras_style.regularized(made, name, regularizer))
+        else:
+            made = self._got_weight(
                 name,
                 shape=shape,
-                dtype=self._dtype or dtypes.float32 if dtype is None else dtype,
+                dtype=kind,
                 initializer=named("initializer", initializer),
                 regularizer=regularizer,
-                trainable=trainable and self.trainable,
+                trainable=trains,
                 constraint=constraint,
                 partitioner=partitioner,
             )
-        after = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
-        self._losses.extend(after[len(losses) :])
         # A custom getter can make a variable that does not train, or give a tensor instead.
         trains = trainable and (getattr(made, "trainable", True) or not self.trainable)
         (self._own_trainable if trains else self._own_others).extend(parts_of(made))
         return made
 
     add_variable = add_weight
+
+    def _got_weight(self, name: str, **options: Any) -> Variable:
+        losses = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        with self._own_scope():
+            made = get_variable(name, **options)
+        after = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        self._losses.extend(after[len(losses) :])
+        return made
 
     def _own_scope(self) -> contextlib.AbstractContextManager[Any]:
         """The scope of the layer's variables, also where build is called and not the layer."""
@@ -282,9 +273,9 @@ class Layer:
             scopes.get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Adds operations to the layer's updates and to UPDATE_OPS."""
+        """Adds operations to the layer's updates and, but in Keras' style, to UPDATE_OPS."""
         self._updates.extend(_listed(updates))
-        for update in _listed(updates):
+        for update in () if self._keras_style else _listed(updates):
             scopes.get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
 
     def _regularize_activity(self, outputs: Any) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphio.framework.graph import Tensor
-from graphio.layers.base import Layer, channels_axis, functional, named, size_of, sizes_of
+from graphio.layers.base import Layer, channels_axis, functional, size_of, sizes_of
+from graphio.layers.configs import named
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive
 from graphio.ops.nn import conv, windows

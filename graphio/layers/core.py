@@ -10,7 +10,8 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
-from graphio.layers.base import Layer, channels_axis, functional, named, size_of, sizes_of
+from graphio.layers.base import Layer, channels_axis, functional, size_of, sizes_of
+from graphio.layers.configs import named
 from graphio.ops.array import surface as array
 from graphio.ops.base import emit
 from graphio.ops.control_flow import branches

@@ -7,7 +7,8 @@ from typing import Any
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
-from graphio.layers.base import Layer, named, size_of, sizes_of
+from graphio.layers.base import Layer, size_of, sizes_of
+from graphio.layers.configs import named
 from graphio.layers.core import chosen, decided
 from graphio.layers.renorm import Renorm
 from graphio.ops.array import surface as array

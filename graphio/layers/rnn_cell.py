@@ -6,7 +6,7 @@ A cell is a layer whose variables are made in the scope of the net that calls it
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graphio.framework import api_boundary, dtypes, nest, scopes
@@ -14,7 +14,8 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import Dimension, TensorShape
-from graphio.layers.base import Layer, named
+from graphio.layers.base import Layer
+from graphio.layers.configs import activation_of_cell, described, named
 from graphio.ops.array import surface as array
 from graphio.ops.linalg import matmul
 from graphio.ops.math import elementwise
@@ -63,6 +64,9 @@ class RNNCell(Layer):
         dtype: of its variables; None: that of the first input.
     """
 
+    #: arguments of the constructor that the configuration has, each the attribute `_argument`
+    _configured: tuple[str, ...] = ()
+
     @api_boundary.rolling_back
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """The output and the next state.
@@ -76,6 +80,29 @@ class RNNCell(Layer):
             ValueError: the input's rank or size is not what the cell takes.
         """
         return super().__call__(inputs, state, scope=scope)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of a constructor call that makes an equal cell.
+
+        Initializers are {"class_name": ..., "config": ...}, activations names, the dtype is its
+        name or None, all others are as they were given.
+        """
+        found = {
+            "name": self._name,
+            "trainable": self.trainable,
+            "dtype": None if self._dtype is None else self._dtype.name,
+        }
+        arguments = {name: described(getattr(self, f"_{name}")) for name in self._configured}
+        return {**found, **arguments}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> RNNCell:
+        """The cell that get_config describes.
+
+        Raises:
+            ValueError: an initializer or activation has an unknown name.
+        """
+        return cls(**config)
 
     @property
     def state_size(self) -> Any:
@@ -172,6 +199,7 @@ class _Gated(RNNCell):
     """A cell of num_units that multiplies [inputs, state] by kernels."""
 
     _rank = 2
+    _configured: tuple[str, ...] = ("num_units", "activation", "reuse")
 
     def __init__(
         self,
@@ -184,9 +212,7 @@ class _Gated(RNNCell):
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **options)
         self._num_units = _count(num_units)
-        self._activation: Callable[[Any], Tensor] = (
-            named("activation", activation) or elementwise.tanh
-        )
+        self._activation = activation_of_cell(activation)
 
     @property
     def state_size(self) -> Any:
@@ -267,6 +293,8 @@ class GRUCell(_Gated):
     candidate/bias (n).
     """
 
+    _configured: tuple[str, ...] = (*("num_units", "kernel_initializer", "bias_initializer", "activation", "reuse"),)
+
     def __init__(
         self,
         num_units: int,
@@ -279,8 +307,8 @@ class GRUCell(_Gated):
         **options: Any,
     ) -> None:
         super().__init__(num_units, activation, reuse, name, dtype, **options)
-        self._kernel_initializer = kernel_initializer
-        self._bias_initializer = bias_initializer
+        self._kernel_initializer = named("initializer", kernel_initializer)
+        self._bias_initializer = named("initializer", bias_initializer)
 
     def build(self, input_shape: Any) -> None:
         """Makes the variables."""
@@ -345,6 +373,8 @@ class BasicLSTMCell(_LSTM):
     Variables: kernel (depth + n, 4 n), bias (4 n).
     """
 
+    _configured: tuple[str, ...] = ("num_units", "forget_bias", "state_is_tuple", "activation", "reuse")
+
     def __init__(
         self,
         num_units: int,
@@ -399,6 +429,12 @@ class LSTMCell(_LSTM):
     peepholes; projection/kernel (n, num_proj).
     """
 
+    _configured: tuple[str, ...] = (
+        *("num_units", "use_peepholes", "cell_clip", "initializer", "num_proj", "proj_clip"),
+        *("num_unit_shards", "num_proj_shards", "forget_bias", "state_is_tuple"),
+        *("activation", "reuse"),
+    )
+
     def __init__(
         self,
         num_units: int,
@@ -421,6 +457,7 @@ class LSTMCell(_LSTM):
         self._use_peepholes, self._cell_clip = use_peepholes, cell_clip
         self._initializer = named("initializer", initializer)
         self._num_proj, self._proj_clip = num_proj, proj_clip
+        self._num_unit_shards, self._num_proj_shards = num_unit_shards, num_proj_shards
         self._forget_bias, self._state_is_tuple = forget_bias, state_is_tuple
         self._output = num_proj or self._num_units
 
@@ -555,10 +592,33 @@ def _check_cell(cell: Any) -> None:
 class _Wrapper(RNNCell):
     """A cell around another, whose variables keep their names."""
 
-    def __init__(self, cell: Any) -> None:
-        super().__init__()
+    def __init__(self, cell: Any, **options: Any) -> None:
+        super().__init__(**options)
         _check_cell(cell)
         self.cell = cell
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of a constructor call, with the cell inside as its class and config."""
+        inside = {"class_name": type(self.cell).__name__, "config": self.cell.get_config()}
+        return {**super().get_config(), "cell": inside}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], custom_objects: Any = None) -> RNNCell:
+        """The wrapper that get_config describes, with a cell in place of its description.
+
+        Args:
+            config: of get_config.
+            custom_objects: accepted; no function is stored by its name.
+
+        Raises:
+            ValueError: the config has the description.
+        """
+        if isinstance(config["cell"], Mapping):
+            raise ValueError(
+                "RNNCellWrapper cannot reconstruct the wrapped cell. Please overwrite the cell in "
+                "the config with a RNNCell instance."
+            )
+        return cls(**config)
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """The output and the next state, see RNNCell."""
@@ -603,11 +663,19 @@ class ResidualWrapper(_Wrapper):
     Args:
         cell: the cell.
         residual_fn: from inputs and outputs to the outputs; None: their sum.
+        options: name, trainable and dtype, as RNNCell's.
     """
 
-    def __init__(self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None) -> None:
-        super().__init__(cell)
+    def __init__(
+        self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **options: Any
+    ) -> None:
+        super().__init__(cell, **options)
         self._residual = residual_fn
+
+    def get_config(self) -> dict[str, Any]:
+        """As the base's, with residual_fn, the function itself, where one is given."""
+        given = {} if self._residual is None else {"residual_fn": self._residual}
+        return {**super().get_config(), **given}
 
     def _wrapped(self, inputs: Any, state: Any, scope: Any) -> Any:
         output, following = self.cell(inputs, state, scope=scope)
@@ -625,11 +693,16 @@ class DeviceWrapper(_Wrapper):
     Args:
         cell: the cell.
         device: as tf.device takes it.
+        options: name, trainable and dtype, as RNNCell's.
     """
 
-    def __init__(self, cell: Any, device: Any) -> None:
-        super().__init__(cell)
+    def __init__(self, cell: Any, device: Any, **options: Any) -> None:
+        super().__init__(cell, **options)
         self._wish = device
+
+    def get_config(self) -> dict[str, Any]:
+        """As the base's, with the device."""
+        return {**super().get_config(), "device": self._wish}
 
     def _wrapped(self, inputs: Any, state: Any, scope: Any) -> Any:
         with scopes.device(self._wish):
@@ -649,6 +722,7 @@ class DropoutWrapper(_Wrapper):
         seed: of the random numbers.
         dropout_state_filter_visitor: from a part of the state to whether it is dropped, or a
             structure of that; None: all but c of an LSTM.
+        options: name and trainable, as RNNCell's.
 
     Raises:
         TypeError: the cell is none.
@@ -666,8 +740,9 @@ class DropoutWrapper(_Wrapper):
         dtype: Any = None,
         seed: int | None = None,
         dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(cell)
+        super().__init__(cell, dtype=dtype, **options)
         self._keep = {
             "input": _probability(input_keep_prob, "input_keep_prob"),
             "state": _probability(state_keep_prob, "state_keep_prob"),
@@ -675,9 +750,23 @@ class DropoutWrapper(_Wrapper):
         }
         self._seed = seed
         self._filter = dropout_state_filter_visitor or _but_c
+        self._variational_recurrent, self._input_size = variational_recurrent, input_size
         self._noise: dict[str, Any] = {}
         if variational_recurrent:
             self._make_noise(input_size, dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """As the base's, with the arguments; a dropout_state_filter_visitor is the function."""
+        kept = {f"{what}_keep_prob": self._keep[what] for what in ("input", "output", "state")}
+        found = {
+            **super().get_config(),
+            **kept,
+            "variational_recurrent": self._variational_recurrent,
+            "input_size": self._input_size,
+            "seed": self._seed,
+        }
+        given = {} if self._filter is _but_c else {"dropout_state_filter_visitor": self._filter}
+        return {**found, **given}
 
     def _make_noise(self, input_size: Any, dtype: Any) -> None:
         if dtype is None:

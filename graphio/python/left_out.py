@@ -107,7 +107,6 @@ PATTERNS: dict[str, str] = {
     "io.decode_json_example": "use json in Python, and tf.train.Example",
     "io.SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
     "io.match_filenames_once": "use tf.gfile.Glob",
-    "layers.experimental": "layers have the names of tf.layers",
     "load_file_system_library": "paths with :// are opened by fsspec",
     "lookup.experimental": "use tf.lookup.StaticHashTable",
     "nondifferentiable_batch_function": "there is no server of batches",

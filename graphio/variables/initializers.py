@@ -129,6 +129,10 @@ class constant_initializer(Initializer):
         self.value = value
         self.verify_shape = verify_shape
 
+    def get_config(self) -> dict[str, Any]:
+        """value and dtype."""
+        return {"value": self.value, "dtype": self.dtype.name}
+
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
         return _constant(self.value, dtype, shape=shape, verify_shape=self.verify_shape)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 #: the modules of scenes, whose SCENES are functions by name
-MODULES = ("name_scenes", "array_scenes", "layer_scenes")
+MODULES = ("name_scenes", "array_scenes", "layer_scenes", "rare_scenes")
 #: the collection of what a scene runs before its values
 BEFORE = "before"
 Scene = Callable[[Any], Any]

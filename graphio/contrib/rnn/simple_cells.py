@@ -6,7 +6,7 @@ from typing import Any
 
 from graphio.contrib.rnn.base import Cell, depth_of, with_initializer
 from graphio.framework.tensor_shape import TensorShape
-from graphio.layers.base import named
+from graphio.layers.configs import activation_of_cell
 from graphio.layers.rnn_cell import LSTMStateTuple, RNNCell
 from graphio.ops.array import surface as array
 from graphio.ops.linalg import matmul
@@ -147,7 +147,7 @@ class _Units(RNNCell):
     ) -> None:
         super().__init__(_reuse=reuse, **options)
         self._num_units = num_units
-        self._activation = named("activation", activation) or tanh
+        self._activation = activation_of_cell(activation)
         self._kernel, self._bias = kernel_initializer, bias_initializer
 
     @property
