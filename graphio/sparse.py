@@ -28,6 +28,8 @@ from graphio.ops.sparse.conversion import sparse_tensor_dense_matmul as matmul
 from graphio.ops.sparse.conversion import sparse_tensor_dense_matmul as sparse_dense_matmul
 from graphio.ops.sparse.conversion import sparse_tensor_to_dense as to_dense
 from graphio.ops.sparse.conversion import sparse_to_indicator as to_indicator
+from graphio.ops.sparse.crossing import sparse_cross as cross
+from graphio.ops.sparse.crossing import sparse_cross_hashed as cross_hashed
 from graphio.ops.sparse.math import sparse_add as add
 from graphio.ops.sparse.math import sparse_maximum as maximum
 from graphio.ops.sparse.math import sparse_minimum as minimum
@@ -41,6 +43,8 @@ __all__ = [
     "SparseTensor",
     "add",
     "concat",
+    "cross",
+    "cross_hashed",
     "expand_dims",
     "eye",
     "fill_empty_rows",

@@ -28,7 +28,6 @@ _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_se
 
 _COLUMNS = "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat"
 _REVERSIBLE = "build the block from its functions: gradients keep the values they need"
-_HASHED = "number the values by tf.string_to_hash_bucket_fast and use tf.nn.embedding_lookup"
 
 #: name -> what to use
 _LEFT_OUT = {
@@ -71,7 +70,6 @@ _LEFT_OUT = {
     "vectorized_map": "use tf.map_fn",
     "SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
     "variable_creator_scope": "use the custom_getter of tf.variable_scope",
-    "sparse.cross_hashed": "join the values by tf.string_join, and number them before feeding",
     "image.generate_bounding_box_proposals": "use tf.image.non_max_suppression",
     "random.learned_unigram_candidate_sampler": "use log_uniform_candidate_sampler",
     "random.stateless_binomial": "use stateless_uniform, or tf.random.categorical with a seed",
@@ -94,7 +92,6 @@ _LEFT_OUT = {
     "profiler.Profiler": _TIMES,
     "profiler.advise": _TIMES,
     "profiler.write_op_log": _TIMES,
-    "sparse.cross": "join the values by tf.string_join, and number them before feeding",
     "strings.bytes_split": _RAGGED,
     "strings.ngrams": _RAGGED,
     "strings.unicode_decode": _RAGGED,
@@ -132,8 +129,6 @@ _LEFT_OUT = {
     "contrib.layers.recompute_grad": _REVERSIBLE,
     "contrib.layers.rev_block": _REVERSIBLE,
     "contrib.layers.RevBlock": _REVERSIBLE,
-    "contrib.layers.scattered_embedding_lookup": _HASHED,
-    "contrib.layers.scattered_embedding_lookup_sparse": _HASHED,
     "contrib.summary.create_db_writer": "use create_file_writer: events are written to files",
     "contrib.eager": _EAGER,
     "contrib.tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",

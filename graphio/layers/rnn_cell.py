@@ -293,7 +293,9 @@ class GRUCell(_Gated):
     candidate/bias (n).
     """
 
-    _configured: tuple[str, ...] = (*("num_units", "kernel_initializer", "bias_initializer", "activation", "reuse"),)
+    _configured: tuple[str, ...] = (
+        *("num_units", "kernel_initializer", "bias_initializer", "activation", "reuse"),
+    )
 
     def __init__(
         self,
@@ -373,7 +375,9 @@ class BasicLSTMCell(_LSTM):
     Variables: kernel (depth + n, 4 n), bias (4 n).
     """
 
-    _configured: tuple[str, ...] = ("num_units", "forget_bias", "state_is_tuple", "activation", "reuse")
+    _configured: tuple[str, ...] = (
+        *("num_units", "forget_bias", "state_is_tuple", "activation", "reuse"),
+    )
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from name_scenes import Scene, numbers
 
 IMAGE, LINE = numbers(2, 9, 8, 2), numbers(2, 11, 3)
@@ -36,4 +37,20 @@ def spaced(tf: Any) -> Any:
     ]
 
 
-SCENES: dict[str, Scene] = {f.__name__: f for f in (spaced,)}
+def crossed(tf: Any) -> Any:
+    """Crosses of strings and integers, sparse and dense, as strings and as hashes."""
+    rows = [[0, 0], [1, 0], [1, 1], [3, 1]]
+    words = tf.SparseTensor(rows, ["a", "b", "a longer word of more than 32 letters", "d"], [4, 2])
+    numbers = tf.SparseTensor(rows[:3], np.array([-5, 7, 1 << 40]), [4, 2])
+    dense = tf.constant([["x", "y"], ["z", "x"], ["u", "v"], ["w", ""]])
+    small = tf.constant([[1], [-2], [3], [4]], tf.int32)
+    cross, hashed = tf.sparse.cross, tf.sparse.cross_hashed
+    return [
+        cross([words, dense]), cross([dense, numbers, words]), cross([small, dense]),
+        cross([words]), hashed([words, dense]), hashed([dense, numbers, small, words]),
+        hashed([words, numbers], 100), hashed([words, dense], 1000, 77),
+        hashed([small, numbers], hash_key=-3),
+    ]  # fmt: skip
+
+
+SCENES: dict[str, Scene] = {f.__name__: f for f in (spaced, crossed)}

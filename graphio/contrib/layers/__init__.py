@@ -41,6 +41,12 @@ from graphio.contrib.layers.core import (
     repeat,
     stack,
 )
+from graphio.contrib.layers.crossing import (
+    SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY,
+    scattered_embedding_lookup,
+    scattered_embedding_lookup_sparse,
+    sparse_feature_cross,
+)
 from graphio.contrib.layers.embedding import (
     bow_encoder,
     embed_sequence,
@@ -106,11 +112,13 @@ from graphio.contrib.layers.summaries import (
     summarize_weights,
 )
 from graphio.framework import api_boundary, refusals
+from graphio.ops.math.buckets import bucketize
 
 __all__ = [
     "GDN",
     "OPTIMIZER_CLS_NAMES",
     "OPTIMIZER_SUMMARIES",
+    "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY",
     "adaptive_clipping_fn",
     "apply_regularization",
     "avg_pool2d",
@@ -118,6 +126,7 @@ __all__ = [
     "batch_norm",
     "bias_add",
     "bow_encoder",
+    "bucketize",
     "conv1d",
     "conv2d",
     "conv2d_in_plane",
@@ -163,10 +172,13 @@ __all__ = [
     "repeat",
     "safe_embedding_lookup_sparse",
     "scale_gradient",
+    "scattered_embedding_lookup",
+    "scattered_embedding_lookup_sparse",
     "separable_conv2d",
     "separable_convolution2d",
     "sequence_to_images",
     "softmax",
+    "sparse_feature_cross",
     "spatial_softmax",
     "stack",
     "sum_regularizer",

@@ -98,7 +98,7 @@ def _sizes(x: Tensor, axes: list[int]) -> Any:
 
 
 def _paddings(padding: str, filter_shape: Any, rate: Tensor, count: int) -> Any:
-    """What is added before and after each axis, (count, 2)."""
+    """The zeros before and after each axis, (count, 2)."""
     if padding == "VALID":
         return np.zeros([count, 2], np.int32)
     if padding != "SAME":

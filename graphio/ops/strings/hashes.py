@@ -6,7 +6,7 @@ Sources: FarmHash's Fingerprint64 (github.com/google/farmhash), SipHash-2-4 (Aum
 
 from __future__ import annotations
 
-__all__ = ["fingerprint64", "murmur64", "siphash64"]
+__all__ = ["combined64", "fingerprint64", "murmur64", "siphash64"]
 
 _ALL = (1 << 64) - 1
 _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
@@ -126,6 +126,12 @@ def _beyond_64(text: bytes) -> int:
     x, y, z, v, w = _block(text, len(text) - 64, x, y, z, v, w, factor, 9)
     one = _mixed(v[0], w[0], factor) + _shifted(y) * _K0 + z & _ALL
     return _mixed(one, _mixed(v[1], w[1], factor) + x & _ALL, factor)
+
+
+def combined64(first: int, second: int) -> int:
+    """TensorFlow's fingerprint of two fingerprints, whose order counts."""
+    found = (first ^ _MURMUR) ^ _shifted(second * _MURMUR) * _MURMUR
+    return _shifted(_shifted(found * _MURMUR) * _MURMUR)
 
 
 # ---- SipHash ----

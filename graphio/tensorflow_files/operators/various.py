@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import graphio as tf
+from graphio.ops.math.buckets import bucketize
 from graphio.tensorflow_files.calls import Call, Row
 from graphio.tensorflow_files.operators.text import sparse
 
@@ -33,9 +34,7 @@ def _bincount(c: Call) -> Any:
 
 
 def _bucketize(c: Call) -> Any:
-    bounds = tf.cast(tf.constant(list(c.attr("boundaries").list.f)), tf.float64)
-    reached = tf.cast(tf.expand_dims(c[0], -1), tf.float64) >= bounds
-    return tf.reduce_sum(tf.cast(reached, tf.int32), -1, name=c.name)
+    return bucketize(c[0], list(c.attr("boundaries").list.f), name=c.name)
 
 
 def _histogram(c: Call) -> Any:
