@@ -26,6 +26,7 @@ from graphio.ops.nn.candidates import (
     all_candidate_sampler,
     compute_accidental_hits,
     fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     nce_loss,
     sampled_softmax_loss,
@@ -77,6 +78,7 @@ from graphio.ops.nn.crossentropy import (
 from graphio.ops.nn.ctc import ctc_greedy_decoder, ctc_loss
 from graphio.ops.nn.dilated import with_space_to_batch
 from graphio.ops.nn.embedding import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from graphio.ops.nn.fractional import fractional_avg_pool, fractional_max_pool
 from graphio.ops.nn.loss_scaling import compute_average_loss, scale_regularization_loss
 from graphio.ops.nn.pooling import avg_pool, avg_pool2d, max_pool, max_pool2d
 from graphio.ops.nn.sequences import (
@@ -175,11 +177,14 @@ __all__ = [
     "embedding_lookup_sparse",
     "erosion2d",
     "fixed_unigram_candidate_sampler",
+    "fractional_avg_pool",
+    "fractional_max_pool",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
+    "learned_unigram_candidate_sampler",
     "local_response_normalization",
     "log_poisson_loss",
     "log_sigmoid",

@@ -8,6 +8,7 @@ from graphio.framework import refusals
 from graphio.ops.nn.candidates import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "fold_in",
     "gamma",
     "get_seed",
+    "learned_unigram_candidate_sampler",
     "log_uniform_candidate_sampler",
     "multinomial",
     "normal",

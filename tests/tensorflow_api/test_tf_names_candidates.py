@@ -88,3 +88,39 @@ def test_classes_out_of_range_are_errors_of_the_run(engine: str, name: str, fed:
         sampled, _, _ = getattr(tf.nn, name)(given if fed else [[0, 10]], 2, 3, False, 4)
         with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
             session.run(sampled, {given: [[0, 10]]} if fed else {})
+
+
+@engines.BOTH
+def test_learned_chances_are_how_often_classes_were_true(engine: str) -> None:
+    sampler = tf.nn.learned_unigram_candidate_sampler
+    assert sampler is tf.random.learned_unigram_candidate_sampler
+    batches = [[[0, 1], [1, 1]], [[4, 1]], [[2, 3]]]
+    # what TensorFlow expects of 4 draws in three runs after one another
+    expected = [[[0.8, 0.8], [0.8, 0.8]], [[0.44444445, 1.7777778]], [[0.36363637, 0.36363637]]]
+    with tf.Graph().as_default():
+        true = tf.placeholder(tf.int64, [None, 2])
+        made = sampler(true, 2, 4, False, 5, seed=3)
+        for _ in range(2):  # each session counts anew
+            counts = np.ones(5)
+            with tf.Session(engine) as session:
+                for batch, theirs in zip(batches, expected, strict=True):
+                    drawn, of_true, of_drawn = session.run(made, {true: batch})
+                    np.testing.assert_allclose(of_true, theirs, rtol=1e-6)
+                    np.testing.assert_allclose(of_drawn, 4 * (counts / counts.sum())[drawn], 1e-6)
+                    np.add.at(counts, np.ravel(batch), 1)
+
+
+@engines.BOTH
+def test_learned_classes_are_drawn_as_often_as_they_were_true(engine: str) -> None:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        true = tf.placeholder(tf.int64, [None, 1])
+        made = tf.nn.learned_unigram_candidate_sampler(true, 1, 4000, False, 4, seed=3)[0]
+        unique = tf.nn.learned_unigram_candidate_sampler(true, 1, 4, True, 4)[0]
+        session.run(made, {true: [[2]] * 15 + [[0]]})
+        drawn, once = session.run([made, unique], {true: [[0]]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="a class is out of range"):
+            session.run(made, {true: [[4]]})
+    np.testing.assert_allclose(
+        np.bincount(drawn, minlength=4) / 4000, [0.1, 0.05, 0.8, 0.05], atol=0.03
+    )
+    assert sorted(once) == [0, 1, 2, 3]

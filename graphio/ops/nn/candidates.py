@@ -11,9 +11,11 @@ import numpy as np
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array import filling, index, reshaping
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import FLOATING, INTEGER, describe, operation, require, scalar, scope
+from graphio.ops.base.host import host_call
 from graphio.ops.base.primitive import binary, cast, compare, select, unary
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.checks import run_checks
@@ -22,12 +24,13 @@ from graphio.ops.math import elementwise, reduction
 from graphio.ops.nn import crossentropy
 from graphio.ops.nn.statistics import embedding_lookup
 from graphio.ops.random import core as random
-from graphio.support import api_guard
+from graphio.support import api_guard, errors
 
 __all__ = [
     "all_candidate_sampler",
     "compute_accidental_hits",
     "fixed_unigram_candidate_sampler",
+    "learned_unigram_candidate_sampler",
     "log_uniform_candidate_sampler",
     "nce_loss",
     "sampled_softmax_loss",
@@ -190,6 +193,55 @@ def fixed_unigram_candidate_sampler(
     table = (powers / powers.sum()).astype(np.float32)
     return _sampled("FixedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique,
                     range_max, seed, name, lambda c: index.gather(table, c))  # fmt: skip
+
+
+@api_guard.operator
+def learned_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Sample:
+    """A sample of classes whose chances are how often each was a true class before in the session,
+    and once more; see log_uniform_candidate_sampler.
+
+    The counts are kept by Python: a model saved with it needs its function again to run it.
+    """
+    op = "LearnedUnigramCandidateSampler"
+    with scope(name, op) as at:
+        true = convert_to_tensor(true_classes, name="true_classes")
+        require(true, INTEGER, op, "true_classes")
+        counted = host_call(
+            lambda session: _Counts(range_max),
+            [cast(true, dtypes.int64)],
+            [(dtypes.float32, TensorShape([range_max]))],
+            function=f"counts/{op}",
+        )
+        chances = counted.outputs[0]
+    return _sampled(op, true, num_true, num_sampled, unique, range_max, seed, at,
+                    lambda c: index.gather(chances, c))  # fmt: skip
+
+
+class _Counts:
+    """How often classes were true in the runs of a session, counted from 1."""
+
+    def __init__(self, range_max: int) -> None:
+        self._counts = np.ones(range_max, np.float64)
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        """The chances before these classes are counted."""
+        (classes,) = arrays
+        if classes.size and not 0 <= classes.min() <= classes.max() < len(self._counts):
+            raise errors.InvalidArgumentError(
+                message=f"LearnedUnigramCandidateSampler: a class is out of range: "
+                f"{classes.min()} to {classes.max()}, expected 0 to {len(self._counts) - 1}"
+            )
+        chances = (self._counts / self._counts.sum()).astype(np.float32)
+        np.add.at(self._counts, classes.reshape(-1), 1.0)
+        return [chances]
 
 
 def _weights_of(path: str) -> Any:
