@@ -103,7 +103,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.protos.graph_def": ("GraphDef",),
     "graphio.protos.graph_import": ("import_graph_def",),
     "graphio.framework.indexed_slices": (
-        "IndexedSlices", "IndexedSlicesValue", "convert_to_tensor_or_indexed_slices",
+        "IndexedSlices", "IndexedSlicesSpec", "IndexedSlicesValue",
+        "convert_to_tensor_or_indexed_slices",
     ),
     "graphio.variables.initializers": (
         "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
@@ -304,6 +305,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.signals.fourier": ("fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d"),
     "graphio.ops.nn.statistics": (),
     "graphio.ops.control_flow.tensor_array": ("TensorArray",),
+    "graphio.ops.control_flow.tensor_array_spec": ("TensorArraySpec",),
     "graphio.ops.strings.joining": ("string_join",),
     "graphio.ops.strings.core": (
         "reduce_join", "string_split", "string_strip", "substr",
@@ -334,8 +336,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.protos.signature_def": ("TensorInfo",),
     "graphio.execution.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.framework.sparse_tensor": (
-        "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor",
-        "sparse_placeholder",
+        "SparseTensor", "SparseTensorSpec", "SparseTensorValue",
+        "convert_to_tensor_or_sparse_tensor", "sparse_placeholder",
     ),
     "graphio.tensorflow_files.serializing": (
         "deserialize_many_sparse", "parse_tensor", "serialize_many_sparse", "serialize_sparse",
@@ -345,6 +347,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.variables.templates": ("make_template",),
     "graphio.framework.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.framework.tensor_spec": ("TensorSpec",),
+    "graphio.framework.type_spec": ("TypeSpec",),
     "graphio.variables.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",

@@ -128,6 +128,7 @@ from graphio.framework.graph import Graph as Graph
 from graphio.framework.graph import Operation as Operation
 from graphio.framework.graph import Tensor as Tensor
 from graphio.framework.indexed_slices import IndexedSlices as IndexedSlices
+from graphio.framework.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
 from graphio.framework.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
 from graphio.framework.indexed_slices import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from graphio.framework.modes import VariableAggregation as VariableAggregation
@@ -142,12 +143,14 @@ from graphio.framework.scopes import get_default_graph as get_default_graph
 from graphio.framework.scopes import name_scope as name_scope
 from graphio.framework.scopes import reset_default_graph as reset_default_graph
 from graphio.framework.sparse_tensor import SparseTensor as SparseTensor
+from graphio.framework.sparse_tensor import SparseTensorSpec as SparseTensorSpec
 from graphio.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from graphio.framework.sparse_tensor import sparse_placeholder as sparse_placeholder
 from graphio.framework.tensor_shape import Dimension as Dimension
 from graphio.framework.tensor_shape import TensorShape as TensorShape
 from graphio.framework.tensor_spec import TensorSpec as TensorSpec
+from graphio.framework.type_spec import TypeSpec as TypeSpec
 from graphio.ops.array.arranging import batch_to_space as batch_to_space
 from graphio.ops.array.arranging import batch_to_space_nd as batch_to_space_nd
 from graphio.ops.array.arranging import depth_to_space as depth_to_space
@@ -284,6 +287,7 @@ from graphio.ops.control_flow.functional import map_fn as map_fn
 from graphio.ops.control_flow.functional import scan as scan
 from graphio.ops.control_flow.loops import while_loop as while_loop
 from graphio.ops.control_flow.tensor_array import TensorArray as TensorArray
+from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec as TensorArraySpec
 from graphio.ops.image.patches import extract_image_patches as extract_image_patches
 from graphio.ops.linalg.factoring import qr as qr
 from graphio.ops.linalg.factoring import self_adjoint_eig as self_adjoint_eig

@@ -3,6 +3,7 @@
 May import layers and below.
 
     dataset, structure   a pipeline before it runs, and the types of its elements; methods, options
+    type_specs           these types as TypeSpecs; dataset_spec; variant_tensors: to_variant
     arguments, padding   numbers among arguments; shapes and values of padded_batch
     components, variants datasets inside elements, one or several
     graphs, function     the graph of a dataset; functions of map and filter as graphs
@@ -14,6 +15,7 @@ May import layers and below.
 """
 
 from graphio.data.dataset import AUTOTUNE, Dataset, Options
+from graphio.data.dataset_spec import DatasetSpec
 from graphio.data.iterator import (
     Iterator,
     make_initializable_iterator,
@@ -23,13 +25,20 @@ from graphio.data.methods import connect
 from graphio.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from graphio.support import api_guard
 
-from graphio.data import experimental, iterator, special, whole  # isort: skip  (after the names above)
+from graphio.data import experimental, iterator, special, type_specs, whole  # isort: skip  (after the names above)
 
-connect(experimental=experimental, iterator=iterator, special=special, whole=whole)
+connect(
+    experimental=experimental,
+    iterator=iterator,
+    special=special,
+    type_specs=type_specs,
+    whole=whole,
+)
 
 __all__ = [
     "AUTOTUNE",
     "Dataset",
+    "DatasetSpec",
     "FixedLengthRecordDataset",
     "Iterator",
     "Options",

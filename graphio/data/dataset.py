@@ -32,7 +32,6 @@ from graphio.framework import api_boundary, dtypes, scopes, source
 from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.framework.tensor_shape import TensorShape
-from graphio.ops.control_flow.tensor_array import TensorArray
 from graphio.support import errors
 from graphio.variables.variables import variables_of
 
@@ -121,21 +120,6 @@ class Dataset(Methods, Unpicklable):
     def dataset_spec(self) -> Spec:
         """The spec of this dataset as a component of an element."""
         return structure.dataset_spec(self.element_specs)
-
-    @property
-    def output_types(self) -> Any:
-        """dtypes of an element's components, nested as it is."""
-        return structure.types_of(self.element_specs)
-
-    @property
-    def output_shapes(self) -> Any:
-        """Static shapes of an element's components."""
-        return structure.shapes_of(self.element_specs)
-
-    @property
-    def output_classes(self) -> Any:
-        """Classes of an element's components."""
-        return classes_of(self.element_specs)
 
     def __iter__(self) -> Any:
         raise RuntimeError(
@@ -238,9 +222,10 @@ class Dataset(Methods, Unpicklable):
     @api_boundary.rolling_back
     def from_generator(
         generator: Callable[..., Any],
-        output_types: Any,
+        output_types: Any = None,
         output_shapes: Any = None,
         args: Sequence[Any] | None = None,
+        output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
         """A dataset of what a Python generator yields.
@@ -250,13 +235,15 @@ class Dataset(Methods, Unpicklable):
             output_types: nested dtypes of an element.
             output_shapes: nested shapes alike; None: unknown.
             args: arrays or tensors.
+            output_signature: nested TypeSpecs of an element, instead of types and shapes.
+            name: of the dataset, for messages.
 
         Raises:
-            TypeError: generator cannot be called.
+            TypeError: generator cannot be called; neither types nor a signature, or both.
         """
         if not callable(generator):
             raise TypeError("`generator` must be callable.")
-        specs = structure.declared(output_types, output_shapes, "from_generator")
+        specs = Methods._signature(output_types, output_shapes, output_signature)
         leaves = [structure.of_values(a, "from_generator")[1][0] for a in args or ()]
         return Dataset(
             specs, lambda o: Generator(generator, [o.value(v) for v in leaves], specs), given=leaves
@@ -772,19 +759,6 @@ class Dataset(Methods, Unpicklable):
         made = self._derived(self.open)
         made._options = self._options.merge(options)
         return made._named(name)
-
-
-def classes_of(specs: Any) -> Any:
-    """The nested classes: tf.Tensor, tf.SparseTensor, tf.TensorArray, and tf.data.Dataset."""
-
-    def kind(node: Any) -> Any:
-        if isinstance(node, structure.SparseParts):
-            return SparseTensor
-        if isinstance(node, structure.ArrayParts):
-            return TensorArray
-        return Tensor if node.inside is None else Dataset
-
-    return structure.mapped_nodes(kind, specs)
 
 
 def _checked(value: Any, what: str) -> Dataset:

@@ -29,6 +29,16 @@ from graphio.data.special import (
 )
 from graphio.data.structure import Spec
 from graphio.data.tables import ArrowDataset, ParquetDataset
+from graphio.data.variant_tensors import (
+    DatasetStructure,
+    SparseTensorStructure,
+    Structure,
+    TensorArrayStructure,
+    TensorStructure,
+    from_variant,
+    get_structure,
+    to_variant,
+)
 from graphio.data.whole import TFRecordWriter, get_single_element, state_function
 from graphio.framework import dtypes, refusals, scopes
 from graphio.framework.constants import as_array, constant
@@ -46,18 +56,25 @@ __all__ = [
     "ArrowDataset",
     "Counter",
     "CsvDataset",
+    "DatasetStructure",
     "NpzDataset",
     "ParquetDataset",
     "RandomDataset",
     "Reducer",
+    "SparseTensorStructure",
+    "Structure",
     "TFRecordWriter",
+    "TensorArrayStructure",
+    "TensorStructure",
     "bucket_by_sequence_length",
     "cardinality",
     "choose_from_datasets",
     "copy_to_device",
     "dense_to_sparse_batch",
     "enumerate_dataset",
+    "from_variant",
     "get_single_element",
+    "get_structure",
     "group_by_reducer",
     "group_by_window",
     "ignore_errors",
@@ -73,6 +90,7 @@ __all__ = [
     "scan",
     "shuffle_and_repeat",
     "take_while",
+    "to_variant",
     "unbatch",
     "unique",
 ]
@@ -332,9 +350,7 @@ def bucket_by_sequence_length(
         size_now = size(number)
         if no_padding:
             return grouped.batch(size_now, drop_remainder)
-        shapes = (
-            structure.shapes_of(grouped.element_specs) if padded_shapes is None else padded_shapes
-        )
+        shapes = grouped.output_shapes if padded_shapes is None else padded_shapes
         if pad_to_bucket_boundary:
             shapes = _to_boundary(grouped, shapes, bounds, number)
         return grouped.padded_batch(size_now, shapes, padding_values, drop_remainder)

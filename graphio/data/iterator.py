@@ -6,8 +6,8 @@ import functools
 import weakref
 from typing import Any
 
-from graphio.data import graphs, structure, variables
-from graphio.data.dataset import Dataset, classes_of
+from graphio.data import graphs, structure, type_specs, variables
+from graphio.data.dataset import Dataset
 from graphio.data.resource import (
     Handle,
     by_name,
@@ -79,7 +79,7 @@ class Iterator(Unpicklable):
         Raises:
             TypeError: types, shapes and classes are not nested alike.
         """
-        specs = structure.declared(output_types, output_shapes, "from_structure", output_classes)
+        specs = type_specs.declared(output_types, output_shapes, "from_structure", output_classes)
         graph = scopes.get_default_graph()
         name = graph.unique_name(shared_name or "Iterator")
         return Iterator(specs, Handle(graph, name, specs, one_shot=False), None)
@@ -99,7 +99,7 @@ class Iterator(Unpicklable):
             TypeError: as from_structure.
         """
         what = "from_string_handle"
-        specs = structure.declared(output_types, output_shapes, what, output_classes)
+        specs = type_specs.declared(output_types, output_shapes, what, output_classes)
         text = convert_to_tensor(string_handle, dtypes.string)
         return Iterator(specs, None, text)
 
@@ -214,19 +214,24 @@ class Iterator(Unpicklable):
         return self._functions[key]
 
     @property
+    def element_spec(self) -> Any:
+        """TypeSpecs of an element's components, nested as it is."""
+        return type_specs.from_specs(self._specs)
+
+    @property
     def output_types(self) -> Any:
-        """dtypes of an element's components."""
-        return structure.types_of(self._specs)
+        """dtypes of an element's components; see Dataset.output_types."""
+        return type_specs.output_types(self._specs)
 
     @property
     def output_shapes(self) -> Any:
-        """Static shapes of an element's components."""
-        return structure.shapes_of(self._specs)
+        """Static shapes of an element's components; see Dataset.output_shapes."""
+        return type_specs.output_shapes(self._specs)
 
     @property
     def output_classes(self) -> Any:
-        """Classes of an element's components."""
-        return classes_of(self._specs)
+        """Classes of an element's components; see Dataset.output_classes."""
+        return type_specs.output_classes(self._specs)
 
 
 def _always(text: bytes, session: Any) -> Any:
@@ -268,8 +273,8 @@ def _check_fits(expected: Any, found: Any) -> None:
     pairs = zip(structure.flatten(expected), structure.flatten(found), strict=True)
     if not all(a.shape.is_compatible_with(b.shape) for a, b in pairs):
         raise TypeError(
-            f"Expected output shapes compatible with {structure.shapes_of(expected)} but got "
-            f"dataset with output shapes {structure.shapes_of(found)}."
+            f"Expected output shapes compatible with {type_specs.output_shapes(expected)} but got "
+            f"dataset with output shapes {type_specs.output_shapes(found)}."
         )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from graphio.framework import dtypes
 
 if TYPE_CHECKING:
-    from graphio.data import experimental, iterator, special, whole
+    from graphio.data import experimental, iterator, special, type_specs, whole
     from graphio.data.dataset import Dataset
     from graphio.framework.graph import Tensor
 
@@ -32,8 +32,31 @@ class Methods:
     """Base of Dataset; for what `name` is see there."""
 
     if TYPE_CHECKING:
+        element_specs: Any
 
         def apply(self, transformation_func: Callable[..., Any]) -> Dataset: ...
+
+    @property
+    def element_spec(self) -> Any:
+        """TypeSpecs of an element's components, nested as it is."""
+        return type_specs.from_specs(self.element_specs)
+
+    @property
+    def output_types(self) -> Any:
+        """dtypes of an element's components, nested as it is; of a dataset its DatasetSpec."""
+        return type_specs.output_types(self.element_specs)
+
+    @property
+    def output_shapes(self) -> Any:
+        """Static shapes of an element's components: of a TensorArray [dynamic_size, infer_shape]
+        and then the shape of an element, of a dataset its DatasetSpec."""
+        return type_specs.output_shapes(self.element_specs)
+
+    @property
+    def output_classes(self) -> Any:
+        """Classes of an element's components: tf.Tensor, tf.SparseTensor, tf.TensorArray, and of a
+        dataset its DatasetSpec."""
+        return type_specs.output_classes(self.element_specs)
 
     def make_one_shot_iterator(self) -> Any:
         """An iterator through the elements that needs no initializer.
@@ -51,6 +74,20 @@ class Methods:
             ValueError: the dataset is of another graph than the default one.
         """
         return iterator.initializable(self, shared_name)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _signature(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
+        """The specs that from_generator is given; see there."""
+        if (output_types is None) == (output_signature is None) or (
+            output_signature is not None and output_shapes is not None
+        ):
+            raise TypeError(
+                "from_generator: give either output_types, with output_shapes or without, or "
+                "output_signature"
+            )
+        if output_signature is not None:
+            return type_specs.to_specs(output_signature, "`output_signature`")
+        return type_specs.declared(output_types, output_shapes, "from_generator")
 
     def _reduced(
         self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None

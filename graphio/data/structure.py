@@ -21,6 +21,7 @@ from graphio.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.ops.array.filling import shape
 from graphio.ops.control_flow.tensor_array import TensorArray
+from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec
 
 Array = np.ndarray[Any, Any]
 
@@ -40,9 +41,9 @@ class Spec:
     known: TensorShape | None = None
 
 
-def dataset_spec(inside: Any) -> Spec:
-    """The spec of a dataset of such elements."""
-    return Spec(dtypes.string, TensorShape([]), inside)
+def dataset_spec(inside: Any, shape: Any = ()) -> Spec:
+    """The spec of a dataset of such elements, or of several."""
+    return Spec(dtypes.string, as_shape(shape), inside)
 
 
 class SparseParts(NamedTuple):
@@ -58,19 +59,19 @@ class ArrayParts:
 
     Attributes:
         stack: a tensor, or its spec, dtype or shape.
-        like: a TensorArray of such elements.
+        spec: of the TensorArray.
     """
 
-    def __init__(self, stack: Any, like: TensorArray) -> None:
-        self.stack, self.like = stack, like
+    def __init__(self, stack: Any, spec: TensorArraySpec) -> None:
+        self.stack, self.spec = stack, spec
 
     def remade(self, stack: Any) -> Any:
         """The TensorArray of a tensor; of another value its replacement."""
         if not isinstance(stack, Tensor):
-            return ArrayParts(stack, self.like)
-        like = self.like
+            return ArrayParts(stack, self.spec)
+        spec = self.spec
         made = TensorArray(
-            like.dtype, shape(stack)[0], like.dynamic_size, element_shape=like.element_shape
+            spec.dtype, shape(stack)[0], spec.dynamic_size, element_shape=spec.element_shape
         )
         return made.unstack(stack)
 
@@ -86,7 +87,7 @@ class Several:
         inside = datasets[0].element_specs
         for dataset in datasets[1:]:
             inside = common(inside, dataset.element_specs, what)
-        self.dataset_spec = replace(dataset_spec(inside), shape=TensorShape([len(datasets)]))
+        self.dataset_spec = dataset_spec(inside, [len(datasets)])
         self._datasets = list(datasets)
         self.captures = {tensor: None for d in datasets for tensor in d.captures}
         self.touched = variables.merged(d.touched for d in datasets)
@@ -238,37 +239,6 @@ def alike(one: Any, two: Any) -> bool:
     return len(first) == len(second) and all(map(alike, first, second))
 
 
-def declared(types: Any, shapes: Any, what: str, classes: Any = None) -> Any:
-    """Specs of types and shapes as programs write them.
-
-    Args:
-        types: nested dtypes.
-        shapes: nested shapes alike; None: all unknown.
-        what: how messages call them.
-        classes: nested classes alike; None: all tf.Tensor. Where one is tf.SparseTensor, type and
-            shape are those of the SparseTensor.
-
-    Raises:
-        TypeError: they are not nested alike, a type is none, or a class is not that of a tensor. A
-            list is not a type; several are a tuple.
-    """
-    flat = [dtypes.as_dtype(t) for t in flatten(types)]
-    known = [TensorShape(None)] * len(flat)
-    if shapes is not None:
-        known = [as_shape(s) for s in up_to(types, shapes, what, lists=False)]
-    kinds = [Tensor] * len(flat) if classes is None else up_to(types, classes, what, lists=False)
-    parts = zip(flat, known, kinds, strict=True)
-    return pack(types, [_declared_component(*part, what) for part in parts])
-
-
-def _declared_component(dtype: DType, shape: TensorShape, kind: Any, what: str) -> Any:
-    if kind is SparseTensor:
-        return sparse_parts(dtype, shape)
-    if kind is not Tensor:
-        raise TypeError(f"{what}: a class is {kind!r}, expected tf.Tensor or tf.SparseTensor")
-    return Spec(dtype, shape)
-
-
 def sparse_parts(dtype: DType, shape: TensorShape) -> SparseParts:
     """Specs of the parts of a SparseTensor of which dtype and shape are known."""
     return SparseParts(
@@ -333,7 +303,7 @@ def with_composites(value: Any) -> Any:
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
     if isinstance(value, TensorArray):
-        return ArrayParts(value.stack(), value)
+        return ArrayParts(value.stack(), TensorArraySpec.from_value(value))
     if not is_nested(value) or isinstance(value, (SparseTensor, ArrayParts)):
         return value
     return _remade(value, [with_composites(child) for child in _children(value)])
@@ -460,22 +430,10 @@ def types_of(specs: Any) -> Any:
         if isinstance(node, SparseParts):
             return node.values.dtype
         if isinstance(node, ArrayParts):
-            return node.like.dtype
+            return node.spec.dtype
         return node.dtype if node.inside is None else types_of(node.inside)
 
     return mapped_nodes(dtype, specs)
-
-
-def shapes_of(specs: Any) -> Any:
-    """The nested shapes; of a SparseTensor the dense shape."""
-
-    def shape(node: Any) -> Any:
-        if isinstance(node, ArrayParts):
-            return node.like.element_shape
-        inside = getattr(node, "inside", None)
-        return node_shape(node) if inside is None else shapes_of(inside)
-
-    return mapped_nodes(shape, specs)
 
 
 def node_shape(node: Any) -> TensorShape:

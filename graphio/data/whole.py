@@ -41,11 +41,11 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any, name: str | 
 
     shapes = [structure.common_shape(s.shape, t.shape) for s, t in zip(result, states, strict=True)]
     outputs = [(t.dtype, s) for t, s in zip(states, shapes, strict=True)]
-    made = _opened(touched, tensors, run, states, outputs, "ReduceDataset", name)
+    made = opened(touched, tensors, run, states, outputs, "ReduceDataset", name)
     return structure.element_of(specs, made.outputs)
 
 
-def _opened(
+def opened(
     touched: variables.Touched,
     tensors: Sequence[Tensor],
     work: Callable[[Opening, Any], Any],
@@ -135,7 +135,7 @@ def get_single_element(dataset: Dataset) -> Any:
 
     outputs = [(s.dtype, s.shape) for s in structure.flatten(dataset.element_specs)]
     tensors = list(dataset.captures)
-    made = _opened(dataset.touched, tensors, run, [], outputs, "DatasetToSingleElement")
+    made = opened(dataset.touched, tensors, run, [], outputs, "DatasetToSingleElement")
     return structure.element_of(dataset.element_specs, made.outputs)
 
 
@@ -180,4 +180,4 @@ class TFRecordWriter:
             return []
 
         tensors, inputs = list(dataset.captures), [self._filename]
-        return _opened(dataset.touched, tensors, run, inputs, [], "DatasetToTFRecord")
+        return opened(dataset.touched, tensors, run, inputs, [], "DatasetToTFRecord")

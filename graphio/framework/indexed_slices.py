@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graphio.framework import registered
+from graphio.framework import dtypes, registered
 from graphio.framework.composite import Composite
 from graphio.framework.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.framework.dtypes import as_dtype
-from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.folding import constant_shape
+from graphio.framework.tensor_shape import TensorShape, as_shape
+from graphio.framework.type_spec import TypeSpec, type_spec_of
 from graphio.support import api_guard
 
 if TYPE_CHECKING:
     from graphio.framework.dtypes import DType
     from graphio.framework.graph import Graph, Operation, Tensor
 
-__all__ = ["IndexedSlices", "IndexedSlicesValue", "convert_to_tensor_or_indexed_slices"]
+__all__ = [
+    "IndexedSlices",
+    "IndexedSlicesSpec",
+    "IndexedSlicesValue",
+    "convert_to_tensor_or_indexed_slices",
+]
 
 
 class IndexedSlicesValue(NamedTuple):
@@ -119,6 +126,65 @@ def _to_tensor(
 
 
 register_tensor_conversion_function(IndexedSlices, _to_tensor)
+
+
+class IndexedSlicesSpec(TypeSpec):
+    """The shapes and dtypes of IndexedSlices.
+
+    Args:
+        shape: that it stands for, None where a size is unknown; None: any rank.
+        dtype: of the values.
+        indices_dtype: int32 or int64.
+        dense_shape_dtype: int32 or int64; None: there is no dense_shape.
+        indices_shape: [the number of rows], None: unknown.
+
+    Raises:
+        ValueError: indices_shape is not of rank 1.
+    """
+
+    __slots__ = ("_dense_shape_dtype", "_dtype", "_indices_dtype", "_indices_shape", "_shape")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = dtypes.float32,
+        indices_dtype: Any = dtypes.int64,
+        dense_shape_dtype: Any = None,
+        indices_shape: Any = None,
+    ) -> None:
+        self._shape = as_shape(shape)
+        self._dtype = as_dtype(dtype)
+        self._indices_dtype = as_dtype(indices_dtype)
+        self._dense_shape_dtype = None if dense_shape_dtype is None else as_dtype(dense_shape_dtype)
+        self._indices_shape = as_shape(indices_shape).with_rank(1)
+
+    @property
+    def value_type(self) -> type[IndexedSlices]:
+        """tf.IndexedSlices."""
+        return IndexedSlices
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (
+            self._shape,
+            self._dtype,
+            self._indices_dtype,
+            self._dense_shape_dtype,
+            self._indices_shape,
+        )
+
+
+@type_spec_of.register
+def _of_slices(value: IndexedSlices) -> IndexedSlicesSpec:
+    rows, dense = value.values.shape, value.dense_shape
+    sizes = None if rows.ndims is None else rows.as_list()
+    shape = TensorShape(None if sizes is None else [None, *sizes[1:]])
+    known = None if dense is None else constant_shape(dense)
+    if known is not None:
+        shape = shape.merge_with(known)
+    indices = value.indices.shape.merge_with(None if sizes is None else sizes[:1])
+    return IndexedSlicesSpec(
+        shape, value.dtype, value.indices.dtype, None if dense is None else dense.dtype, indices
+    )
 
 
 @api_guard.guarded

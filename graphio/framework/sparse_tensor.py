@@ -19,6 +19,7 @@ from graphio.framework.constants import (
 from graphio.framework.folding import constant_shape
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
+from graphio.framework.type_spec import TypeSpec, type_spec_of
 from graphio.support import api_guard
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SparseTensor",
+    "SparseTensorSpec",
     "SparseTensorValue",
     "convert_to_tensor_or_sparse_tensor",
     "sparse_placeholder",
@@ -246,6 +248,49 @@ def _to_tensor(
 
 
 register_tensor_conversion_function(SparseTensor, _to_tensor)
+
+
+class SparseTensorSpec(TypeSpec):
+    """The dense shape and the dtype of a SparseTensor.
+
+    Args:
+        shape: the dense shape, None where a size is unknown; None: any rank.
+        dtype: of the values.
+    """
+
+    __slots__ = ("_dtype", "_shape")
+
+    def __init__(self, shape: Any = None, dtype: Any = dtypes.float32) -> None:
+        self._shape = as_shape(shape)
+        self._dtype = dtypes.as_dtype(dtype)
+
+    @property
+    def value_type(self) -> type[SparseTensor]:
+        """tf.SparseTensor."""
+        return SparseTensor
+
+    @property
+    def shape(self) -> TensorShape:
+        """The dense shape."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the values."""
+        return self._dtype
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype
+
+
+@type_spec_of.register
+def _of_sparse(value: SparseTensor) -> SparseTensorSpec:
+    return SparseTensorSpec(value.shape, value.dtype)
+
+
+@type_spec_of.register
+def _of_sparse_value(value: SparseTensorValue) -> TypeSpec:
+    return type_spec_of(SparseTensor.from_value(value))
 
 
 @api_guard.guarded

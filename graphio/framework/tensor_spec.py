@@ -9,11 +9,12 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
+from graphio.framework.type_spec import TypeSpec, type_spec_of
 
 __all__ = ["TensorSpec"]
 
 
-class TensorSpec:
+class TensorSpec(TypeSpec):
     """A dtype, a static shape and a name; two are equal that say the same.
 
     Args:
@@ -44,6 +45,11 @@ class TensorSpec:
         if not isinstance(tensor, Tensor):
             raise ValueError(f"tensor is {type(tensor).__name__}, expected a Tensor")
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
+
+    @property
+    def value_type(self) -> type[Tensor]:
+        """tf.Tensor."""
+        return Tensor
 
     @property
     def shape(self) -> TensorShape:
@@ -80,23 +86,16 @@ class TensorSpec:
             other._name,
         ):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
-        one, two = self._shape, other._shape
-        if one.ndims is None or one.ndims != two.ndims:
-            return TensorSpec(None, self._dtype, self._name)
-        sizes = zip(one.as_list(), two.as_list(), strict=True)
-        return TensorSpec([a if a == b else None for a, b in sizes], self._dtype, self._name)
+        shape = self._shape.most_specific_compatible_shape(other._shape)
+        return TensorSpec(shape, self._dtype, self._name)
 
-    def _key(self) -> tuple[Any, ...]:
-        return self._shape.sizes, self._dtype, self._name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TensorSpec, (self._shape, self._dtype, self._name)
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._name
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+
+@type_spec_of.register
+def _of_tensor(value: Tensor) -> TensorSpec:
+    return TensorSpec(value.shape, value.dtype)

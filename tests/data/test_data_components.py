@@ -25,7 +25,8 @@ def test_a_function_may_give_datasets(target: str) -> None:
         batches = counted.flat_map(lambda e: e["d"].batch(3).map(lambda b: (e["n"], b)))
         found = [(n, b.tolist()) for n, b in elements(batches, target)]
         assert found == [(1, [1]), (2, [2, 3]), (3, [3, 4, 5])]
-        assert counted.output_classes == {"n": tf.Tensor, "d": tf.data.Dataset}
+        spec = tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
+        assert counted.output_classes == {"n": tf.Tensor, "d": spec}
         windows = data.window(2).map(lambda w: (w, w.batch(2)), 2)
         pairs = windows.interleave(lambda w, b: tf.data.Dataset.zip((w, b.repeat())), 2)
         again = [(i, b.tolist()) for i, b in elements(pairs, target)]
@@ -71,7 +72,8 @@ def test_a_source_holds_datasets(target: str) -> None:
             lambda d, n: d.map(lambda e: e["i"] * n)
         )
         assert elements(one, target) == [0, 7, 14]
-        assert D.from_tensors(pairs).output_classes is D
+        spec = {"i": tf.TensorSpec([], tf.int64), "w": tf.TensorSpec([], tf.string)}
+        assert D.from_tensors(pairs).output_classes == tf.data.DatasetSpec(spec)
         several = D.from_tensor_slices([D.range(2), D.range(3)])
         assert elements(several.flat_map(lambda d: d), target) == [0, 1, 0, 1, 2]
         apart = D.from_tensors([D.range(2), D.range(3)]).flat_map(D.from_tensor_slices)
