@@ -40,6 +40,7 @@ _REGISTERED_BY = {
     "graph_def_versions": "graphio.protos.graph_def",
     "graph_html": "graphio.observe.notebook",
     "graph_text": "graphio.observe.printing",
+    "histogram_of": "graphio.summary.encoding",
     "import_tensorflow_nodes": "graphio.tensorflow_files.models",
     "in_graph_of_inputs": "graphio.framework.scopes",
     "multiplied": "graphio.ops.sparse.conversion",
@@ -49,6 +50,7 @@ _REGISTERED_BY = {
     "node": "graphio.ops.base.emit",
     "node_def": "graphio.protos.graph_def",
     "operation_text": "graphio.observe.printing",
+    "optional_of": "graphio.data.optional",
     "region_by_name": "graphio.autodiff.custom_gradients",
     "saver_of": "graphio.train.checkpoints.meta_graphs",
     "scope_uses_resource": "graphio.variables.variable_scope",
@@ -348,6 +350,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.framework.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.framework.tensor_spec": ("TensorSpec",),
     "graphio.framework.type_spec": ("TypeSpec",),
+    "graphio.data.optional_spec": ("OptionalSpec",),
     "graphio.variables.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",

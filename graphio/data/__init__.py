@@ -11,6 +11,8 @@ May import layers and below.
     stages, elements     a running pipeline; threads: prefetch and parallel map; caching
     readers, records     files of lines and records; csvs, csv_lines; npz; tables: Parquet
     iterator, resource   tf.data.Iterator; its position in a session (saving: as bytes)
+    options, statistics  tf.data.Options; StatsAggregator, with measuring
+    optional             tf.data.experimental.Optional; optional_spec
     special              rarer parts of tf.data.experimental
 """
 

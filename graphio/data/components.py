@@ -22,11 +22,11 @@ class Variant(Dataset):
     """
 
     def __init__(self, specs: Any, tensor: Tensor) -> None:
-        self._tensor = tensor
+        self.tensor = tensor
         super().__init__(specs, lambda o: stages.Given(self.held(o)), given=[tensor])
 
     def held(self, opening: Opening) -> list[Any]:
-        found = opening.value(self._tensor)
+        found = opening.value(self.tensor)
         return found if isinstance(found, list) else list(saving.decode(found[()]))
 
 

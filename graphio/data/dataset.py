@@ -748,14 +748,24 @@ class Dataset(Methods, Unpicklable):
 
     def options(self) -> Options:
         """The options of this dataset and of those that it is made of; they cannot be set."""
-        found = Options().merge(self._options)
+        found: Options = Options().merge(self._options)
         found._freeze()
         return found
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """This dataset with options, which are accepted. Raises TypeError: they are not Options."""
+        """This dataset with options; see tf.data.Options for those that have an effect.
+
+        Raises:
+            TypeError: they are not Options.
+            NotImplementedError: experimental_stats.latency_all_edges.
+        """
         if not isinstance(options, Options):
             raise TypeError(f"with_options: expected tf.data.Options, got {options!r}")
+        if options.experimental_stats.latency_all_edges:
+            raise NotImplementedError(
+                "with_options: experimental_stats.latency_all_edges is not supported; use "
+                "tf.data.experimental.latency_stats where the time is of interest"
+            )
         made = self._derived(self.open)
         made._options = self._options.merge(options)
         return made._named(name)

@@ -18,6 +18,16 @@ from graphio.data.examples import (
 )
 from graphio.data.function import Function
 from graphio.data.iterator import make_saveable_from_iterator
+from graphio.data.measuring import bytes_produced_stats, latency_stats
+from graphio.data.optional import Optional, get_next_as_optional
+from graphio.data.optional_spec import OptionalSpec as OptionalStructure
+from graphio.data.options import (
+    DistributeOptions,
+    MapVectorizationOptions,
+    OptimizationOptions,
+    StatsOptions,
+    ThreadingOptions,
+)
 from graphio.data.special import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
@@ -27,6 +37,7 @@ from graphio.data.special import (
     prefetch_to_device,
     without_errors,
 )
+from graphio.data.statistics import StatsAggregator
 from graphio.data.structure import Spec
 from graphio.data.tables import ArrowDataset, ParquetDataset
 from graphio.data.variant_tensors import (
@@ -57,27 +68,38 @@ __all__ = [
     "Counter",
     "CsvDataset",
     "DatasetStructure",
+    "DistributeOptions",
+    "MapVectorizationOptions",
     "NpzDataset",
+    "OptimizationOptions",
+    "Optional",
+    "OptionalStructure",
     "ParquetDataset",
     "RandomDataset",
     "Reducer",
     "SparseTensorStructure",
+    "StatsAggregator",
+    "StatsOptions",
     "Structure",
     "TFRecordWriter",
     "TensorArrayStructure",
     "TensorStructure",
+    "ThreadingOptions",
     "bucket_by_sequence_length",
+    "bytes_produced_stats",
     "cardinality",
     "choose_from_datasets",
     "copy_to_device",
     "dense_to_sparse_batch",
     "enumerate_dataset",
     "from_variant",
+    "get_next_as_optional",
     "get_single_element",
     "get_structure",
     "group_by_reducer",
     "group_by_window",
     "ignore_errors",
+    "latency_stats",
     "make_batched_features_dataset",
     "make_csv_dataset",
     "make_saveable_from_iterator",

@@ -191,6 +191,7 @@ class Opening:
         new_key: a key for operations without a seed.
         shared: values of the variables that functions read and assign, while they run.
         one_shot: whether a one-shot iterator opens it.
+        record: takes the tag and the number of a statistic; None: statistics are not kept.
     """
 
     def __init__(
@@ -206,6 +207,7 @@ class Opening:
         self.saved_positions: dict[str, Any] = {}
         self.shared: dict[str, Array] = {}
         self.one_shot = False
+        self.record: Callable[[str, float], None] | None = None
 
     def value(self, given: Any) -> Any:
         """The array of a tensor, what a component has of a dataset, anything else as it is."""

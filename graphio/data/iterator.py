@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio.data import graphs, structure, type_specs, variables
 from graphio.data.dataset import Dataset
@@ -27,6 +30,7 @@ from graphio.support import api_guard
 
 __all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
 
+Array = np.ndarray[Any, Any]
 _ONE_SHOT = (
     "Iterator does not have an initializer: a one-shot iterator begins by itself, one from a "
     "string handle belongs to the iterator of that handle"
@@ -45,7 +49,7 @@ class Iterator(Unpicklable):
     def __init__(
         self, specs: Any, handle: Handle | None, text: Tensor | None, initializer: Any = None
     ) -> None:
-        self._specs = specs
+        self.specs = specs
         self._handle = handle
         self._text = text
         self._initializer: Operation | None = initializer
@@ -130,7 +134,7 @@ class Iterator(Unpicklable):
         """
         if self._handle is None or self._handle.one_shot:
             raise ValueError(_ONE_SHOT)
-        _check_fits(self._specs, dataset.element_specs)
+        _check_fits(self.specs, dataset.element_specs)
         return _maker(self._handle, dataset, name)
 
     @api_boundary.rolling_back
@@ -139,23 +143,40 @@ class Iterator(Unpicklable):
 
         Each call of get_next is a separate step.
         """
-        flat = structure.flatten(self._specs)
+        found = self.stepped("IteratorGetNext", name=name)
+        return structure.element_of(self.specs, found)
+
+    def stepped(
+        self, kind: str, nothing: Sequence[Array] | None = None, name: str | None = None
+    ) -> Sequence[Tensor]:
+        """The components of the next element.
+
+        Args:
+            kind: the operation's type in TensorFlow, and its name if name is None.
+            nothing: at the end of the data these are given instead of an error, and a flag comes
+                before the components: whether there was an element.
+            name: of the operation.
+        """
+        outputs = [(s.dtype, s.shape) for s in structure.flatten(self.specs)]
+        if nothing is not None:
+            outputs.insert(0, (dtypes.bool, TensorShape([])))
         strings = [] if self._text is None else [self._text]
-        graph, kind = scopes.get_default_graph().root, "IteratorGetNext"
+        graph = scopes.get_default_graph().root
         if self._handle is None:
-            touched = stepped_by_name(graph, self._specs)
+            touched = stepped_by_name(graph, self.specs)
         else:
             touched = self._handle.step()
+        function = self._function(touched, nothing)
         found = variables.called(
             touched,
             lambda reads, outputs, node: host_call_to(
-                self._function(touched), [*strings, *reads], outputs, name=node, tf_type=kind
+                function, [*strings, *reads], outputs, name=node, tf_type=kind
             ),
-            [(s.dtype, s.shape) for s in flat],
+            outputs,
             name or kind,
             kind,
         )
-        return structure.element_of(self._specs, found.outputs)
+        return found.outputs
 
     @api_boundary.rolling_back
     def string_handle(self, name: str | None = None) -> Tensor:
@@ -193,19 +214,19 @@ class Iterator(Unpicklable):
     def _name(self) -> str:
         return "IteratorFromStringHandle" if self._handle is None else self._handle.name
 
-    def _function(self, touched: variables.Touched) -> str:
+    def _function(self, touched: variables.Touched, nothing: Sequence[Array] | None) -> str:
         """The name of the host function that steps, registered where get_next is called."""
-        graph, handle, specs = scopes.get_default_graph().root, self._handle, self._specs
-        key = graph, tuple(touched.items())
+        graph, handle, specs = scopes.get_default_graph().root, self._handle, self.specs
+        key = graph, (nothing is None, *touched.items())
         if key not in self._functions:
 
             def bind(session: Any) -> Any:
                 if handle is not None:
                     found = resource_of(session, handle)
-                    return lambda inputs: found.get_next(touched, inputs)
+                    return lambda inputs: found.get_next(touched, inputs, nothing)
                 alive = weakref.ref(session)
                 return lambda inputs: by_name(alive(), inputs[0], specs).get_next(
-                    touched, inputs[1:]
+                    touched, inputs[1:], nothing
                 )
 
             self._functions[key] = graph.add_host_function(self._name, bind)
@@ -216,22 +237,22 @@ class Iterator(Unpicklable):
     @property
     def element_spec(self) -> Any:
         """TypeSpecs of an element's components, nested as it is."""
-        return type_specs.from_specs(self._specs)
+        return type_specs.from_specs(self.specs)
 
     @property
     def output_types(self) -> Any:
         """dtypes of an element's components; see Dataset.output_types."""
-        return type_specs.output_types(self._specs)
+        return type_specs.output_types(self.specs)
 
     @property
     def output_shapes(self) -> Any:
         """Static shapes of an element's components; see Dataset.output_shapes."""
-        return type_specs.output_shapes(self._specs)
+        return type_specs.output_shapes(self.specs)
 
     @property
     def output_classes(self) -> Any:
         """Classes of an element's components; see Dataset.output_classes."""
-        return type_specs.output_classes(self._specs)
+        return type_specs.output_classes(self.specs)
 
 
 def _always(text: bytes, session: Any) -> Any:

@@ -108,18 +108,27 @@ class Resource:
         dataset = self.handle.makers[maker]
         opening = Opening(self._runner, dict(zip(dataset.captures, values, strict=True)))
         opening.shared, opening.one_shot = self._shared, self.handle.one_shot
+        wishes = dataset.options().experimental_stats
+        if wishes.aggregator is not None:
+            opening.record = wishes.aggregator.recorder(self._session(), wishes.prefix)
         return dataset.open(opening)
 
     def _become(self, stage: Stage, maker: int, values: Sequence[Array]) -> None:
         self._stage, self._maker, self._values = stage, maker, values
         self._given, self._ahead = 0, None
 
-    def get_next(self, touched: variables.Touched, given: Sequence[Array]) -> Element:
+    def get_next(
+        self,
+        touched: variables.Touched,
+        given: Sequence[Array],
+        nothing: Sequence[Array] | None = None,
+    ) -> Element:
         """The next element.
 
         Args:
             touched: variables that get_next knows.
             given: their values.
+            nothing: see Iterator.stepped.
 
         Returns:
             Its components; with variables that functions assign see variables.exchange.
@@ -137,20 +146,23 @@ class Resource:
             )
         with self._lock:
             if not touched:
-                return self._next()
+                return self._next(nothing)
             element: Element = variables.exchange(
-                self._session(), touched, self._shared, given, self._next
+                self._session(), touched, self._shared, given, lambda: self._next(nothing)
             )
             return element
 
-    def _next(self) -> Element:
+    def _next(self, nothing: Sequence[Array] | None) -> Element:
         stage = self._running()
         elements = stage.elements(1) if self._ahead is None else [self._ahead[0]]
         self._ahead = None
-        if not elements:
+        if not elements and nothing is None:
             raise errors.OutOfRangeError(message="End of sequence")
+        if not elements:
+            return [np.array(False), *(nothing or ())]
         self._given += 1
-        return list(map(saving.encoded, elements[0]))
+        flag = [] if nothing is None else [np.array(True)]
+        return [*flag, *map(saving.encoded, elements[0])]
 
     def _running(self) -> Stage:
         if self._stage is None and self.handle.one_shot:

@@ -76,6 +76,24 @@ class ArrayParts:
         return made.unstack(stack)
 
 
+class OptionalParts:
+    """The structure of an Optional.
+
+    Attributes:
+        has: whether it has a value: a tensor, or its spec.
+        value: a structure of tensors, or of specs.
+    """
+
+    def __init__(self, has: Any, value: Any) -> None:
+        self.has, self.value = has, value
+
+    def remade(self, has: Any, value: Any) -> Any:
+        """The Optional of tensors; of specs what stands for it."""
+        if not isinstance(has, Tensor):
+            return OptionalParts(has, value)
+        return registered.optional_of(self, has, value)
+
+
 class Several:
     """A list of datasets, as one component.
 
@@ -112,7 +130,7 @@ def element_of(specs: Any, tensors: Sequence[Tensor]) -> Any:
 
 def is_nested(value: Any) -> bool:
     """Whether value has components below it. None has, none at all."""
-    if value is None or isinstance(value, ArrayParts):
+    if value is None or isinstance(value, (ArrayParts, OptionalParts)):
         return True
     found = isinstance(value, (tuple, Mapping, SparseTensor)) or objects.is_object(value)
     return found and not _is_array(value)
@@ -129,6 +147,8 @@ def _children(value: Any) -> list[Any]:
         return value.parts()
     if isinstance(value, ArrayParts):
         return [value.stack]
+    if isinstance(value, OptionalParts):
+        return [value.has, value.value]
     if objects.is_object(value):
         return objects.parts(value)
     return [value[key] for key in sorted(value)] if isinstance(value, Mapping) else list(value)
@@ -158,7 +178,7 @@ def _remade(structure: Any, packed: list[Any]) -> Any:
         return None
     if isinstance(structure, (SparseTensor, SparseParts)):
         return _sparse(structure, packed)
-    if isinstance(structure, ArrayParts):
+    if isinstance(structure, (ArrayParts, OptionalParts)):
         return structure.remade(*packed)
     if isinstance(structure, Mapping):
         values = dict(zip(sorted(structure), packed, strict=True))
@@ -304,7 +324,7 @@ def with_composites(value: Any) -> Any:
         return SparseTensor.from_value(value)
     if isinstance(value, TensorArray):
         return ArrayParts(value.stack(), TensorArraySpec.from_value(value))
-    if not is_nested(value) or isinstance(value, (SparseTensor, ArrayParts)):
+    if not is_nested(value) or isinstance(value, (SparseTensor, ArrayParts, OptionalParts)):
         return value
     return _remade(value, [with_composites(child) for child in _children(value)])
 
@@ -326,6 +346,7 @@ def batched(specs: Any, size: int | None) -> Any:
     def more(node: Any) -> Any:
         if isinstance(node, SparseParts):
             return sparse_parts(node.values.dtype, front.concatenate(sparse_shape(node)))
+        _refuse_optional(node)
         return replace(node, shape=front.concatenate(node.shape))
 
     return mapped_nodes(more, specs)
@@ -337,9 +358,15 @@ def sliced(specs: Any) -> Any:
     def less(node: Any) -> Any:
         if isinstance(node, SparseParts):
             return sparse_parts(node.values.dtype, _rest(sparse_shape(node)))
+        _refuse_optional(node)
         return replace(node, shape=_rest(node.shape))
 
     return mapped_nodes(less, specs)
+
+
+def _refuse_optional(node: Any) -> None:
+    if isinstance(node, OptionalParts):
+        raise TypeError("a component is an Optional, which is neither batched nor sliced")
 
 
 def _rest(shape: TensorShape) -> TensorShape:
@@ -362,7 +389,7 @@ def sparse_rank(parts: SparseParts) -> int | None:
     return rank
 
 
-_COMPOSITES = SparseTensor, SparseParts, ArrayParts
+_COMPOSITES = SparseTensor, SparseParts, ArrayParts, OptionalParts
 
 
 def mapped_nodes(function: Callable[[Any], Any], structure: Any) -> Any:
@@ -431,6 +458,8 @@ def types_of(specs: Any) -> Any:
             return node.values.dtype
         if isinstance(node, ArrayParts):
             return node.spec.dtype
+        if isinstance(node, OptionalParts):
+            return types_of(node.value)
         return node.dtype if node.inside is None else types_of(node.inside)
 
     return mapped_nodes(dtype, specs)
@@ -441,5 +470,6 @@ def node_shape(node: Any) -> TensorShape:
     TensorArray that of its stack."""
     if isinstance(node, SparseParts):
         return sparse_shape(node)
+    _refuse_optional(node)
     found: TensorShape = (node.stack if isinstance(node, ArrayParts) else node).shape
     return found

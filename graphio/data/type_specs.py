@@ -7,7 +7,8 @@ from typing import Any
 
 from graphio.data import structure
 from graphio.data.dataset_spec import DatasetSpec
-from graphio.data.structure import ArrayParts, SparseParts, Spec
+from graphio.data.optional_spec import OptionalSpec
+from graphio.data.structure import ArrayParts, OptionalParts, SparseParts, Spec
 from graphio.framework import dtypes
 from graphio.framework.dtypes import DType
 from graphio.framework.sparse_tensor import SparseTensor, SparseTensorSpec
@@ -31,6 +32,8 @@ def _type_spec(node: Any) -> TypeSpec:
         return SparseTensorSpec(structure.sparse_shape(node), node.values.dtype)
     if isinstance(node, ArrayParts):
         return node.spec
+    if isinstance(node, OptionalParts):
+        return OptionalSpec(from_specs(node.value))
     if node.inside is not None:
         return DatasetSpec(from_specs(node.inside), node.shape)
     return TensorSpec(node.shape, node.dtype)
@@ -55,6 +58,9 @@ def _spec(found: Any, what: str) -> Any:
         return ArrayParts(Spec(found.dtype, rows), found)
     if isinstance(found, DatasetSpec):
         return structure.dataset_spec(to_specs(found.element_spec, what), found.dataset_shape)
+    if isinstance(found, OptionalSpec):
+        flag = Spec(dtypes.bool, TensorShape([]))
+        return OptionalParts(flag, to_specs(found.value_structure, what))
     raise TypeError(
         f"{what}: a component is {found!r}, expected a tf.TensorSpec, tf.SparseTensorSpec, "
         "tf.TensorArraySpec, tf.OptionalSpec or tf.data.DatasetSpec"

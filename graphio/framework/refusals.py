@@ -14,8 +14,6 @@ _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _QUEUED = "use tf.contrib.training.bucket_by_sequence_length, and a state that each run is fed"
 _RECORDS = "use tf.data, or feed placeholders by feed_dict"
 _POSITIONS = "tf.train.Saver saves the positions of iterators, and restores them"
-_END = "catch tf.errors.OutOfRangeError at the end of the data"
-_STATISTICS = "measure runs by RunMetadata"
 _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
 _QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
@@ -134,13 +132,8 @@ _LEFT_OUT = {
     "contrib.opt.ElasticAverageOptimizer": _ONE,
     "contrib.opt.ModelAverageOptimizer": _ONE,
     "data.experimental.CheckpointInputPipelineHook": _POSITIONS,
-    "data.experimental.Optional": _END,
     "data.experimental.SqlDataset": "use Dataset.from_generator with Python's sqlite3",
-    "data.experimental.bytes_produced_stats": _STATISTICS,
-    "data.experimental.get_next_as_optional": _END,
-    "data.experimental.latency_stats": _STATISTICS,
     "data.experimental.rejection_resample": "use sample_from_datasets with a filter for each class",
-    "data.experimental.StatsAggregator": _STATISTICS,
     "train.ClusterSpec": _ONE,
     "train.Server": _ONE,
     "train.SyncReplicasOptimizer": _ONE,

@@ -8,7 +8,6 @@ __all__ = ["PATTERNS"]
 _LATER = "not part of this version"
 _EAGER = "graphs are built first and run by a Session"
 _ONE = "a model runs in one process on one machine"
-_SPECS = "data sets and functions have shapes and dtypes, without objects that describe both"
 _BUILD = "describes a build of TensorFlow's libraries"
 _RESEARCH = "an experiment of TensorFlow's contrib that programs do not use"
 _CLOUD = "belongs to a service or file system outside"
@@ -85,15 +84,12 @@ PATTERNS: dict[str, str] = {
     "MONOLITHIC_BUILD": _BUILD,
     "CriticalSection": "a session runs a graph in a fixed order: nothing needs a lock",
     "LogMessage": "no message of TensorFlow's logging is written",
-    "OptionalSpec": _SPECS,
     "RaggedTensorSpec": "ragged tensors are not part of this version",
     "compat.forward_compatibility_horizon": "there is no window of forward compatibility",
     "config.experimental_connect_to_*": _ONE,
     "NameAttrList": "functions of the graph are not attributes of its operations",
     "dtypes.complex": "use tf.complex",
-    "data.experimental.OptionalStructure": _SPECS,
     "data.experimental.RaggedTensorStructure": "ragged tensors are not part of this version",
-    "data.experimental.*Options": "data sets choose their threads themselves",
     "errors.raise_exception_on_not_ok_status": "no status of C is visible",
     "io.decode_proto": _LATER,
     "io.encode_proto": _LATER,

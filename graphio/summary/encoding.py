@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.data import registered
 from graphio.framework import dtypes
 from graphio.schema.summary_pb2 import HistogramProto, Summary, SummaryMetadata, TensorProto
 from graphio.support import errors
@@ -57,18 +58,28 @@ def _histogram(tag: Array, values: Array) -> Summary:
     return _one(tag, histo=histogram_of(numbers))
 
 
-def histogram_of(numbers: Array) -> HistogramProto:
-    """The numbers in TensorFlow's buckets; a run of empty ones is one."""
+def histogram_of(numbers: Array, times: Array | None = None) -> HistogramProto:
+    """The numbers in TensorFlow's buckets; a run of empty ones is one.
+
+    Args:
+        numbers: float64 (n).
+        times: float64 (n), how often each is there; None: once.
+    """
+    times = np.ones(numbers.size) if times is None else times
     made = HistogramProto(
-        num=numbers.size, sum=float(numbers.sum()), sum_squares=float(np.square(numbers).sum()),
+        num=float(times.sum()), sum=float((numbers * times).sum()),
+        sum_squares=float((np.square(numbers) * times).sum()),
         min=float(numbers.min(initial=_LIMITS[-1])), max=float(numbers.max(initial=_LIMITS[0])),
     )  # fmt: skip
     buckets = np.searchsorted(_LIMITS, numbers, side="right").clip(0, len(_LIMITS) - 1)
-    counts = np.bincount(buckets, minlength=len(_LIMITS))
+    counts = np.bincount(buckets, times, minlength=len(_LIMITS))
     last_of_run = np.append((counts[:-1] > 0) | (counts[1:] > 0), True)
     made.bucket_limit.extend(_LIMITS[last_of_run].tolist())
     made.bucket.extend(counts[last_of_run].tolist())
     return made
+
+
+registered.histogram_of.register(histogram_of)
 
 
 def _image(tag: Array, images: Array, most: Array) -> Summary:
