@@ -74,7 +74,6 @@ PATTERNS: dict[str, str] = {
     "contrib.learn.*": _LATER,
     "contrib.lookup.*": _LATER,
     "contrib.losses.*": _LATER,
-    "contrib.opt.*": _LATER,
     "contrib.seq2seq.*": _LATER,
     "contrib.slim.*": _LATER,
     "contrib.tensorboard.*.DESCRIPTOR": "messages are made by hand, without TensorFlow's files",

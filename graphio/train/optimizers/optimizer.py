@@ -17,6 +17,7 @@ from graphio.framework.collections import GraphKeys, add_to_collection
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.indexed_slices import IndexedSlices
+from graphio.framework.modes import init_scope
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
 from graphio.ops.math import comparison, elementwise
@@ -175,7 +176,7 @@ class Optimizer(Subclassing):
         if not present:
             names = ", ".join(v.op.name for _, v in pairs)
             raise ValueError(f"No gradients provided for any variable: {names}.")
-        with scopes.control_dependencies(None):
+        with init_scope():
             self._create_slots([v for _, v in present])
         with scopes.name_scope(name, self._name) as scope:
             self._prepare()
@@ -287,16 +288,17 @@ class Optimizer(Subclassing):
         given = value() if callable(value) else value
         tensor = given if isinstance(given, (Tensor, Variable)) else None
         _require_scalar(given, name)
-        made: dict[dtypes.DType, Tensor] = {}
+        made: dict[Any, Tensor] = {}
 
         def of(dtype: dtypes.DType) -> Tensor:
-            if dtype not in made:
-                made[dtype] = (
+            here = scopes.get_default_graph(), dtype  # a tensor of a branch serves no other one
+            if here not in made:
+                made[here] = (
                     convert_to_tensor(given, dtype=dtype, name=name)
                     if tensor is None
                     else elementwise.cast(convert_to_tensor(tensor), dtype)
                 )
-            return made[dtype]
+            return made[here]
 
         return of
 
