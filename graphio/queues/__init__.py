@@ -10,7 +10,7 @@ May import summary and below.
     batching        tf.train.batch and its relatives; sparse_elements: SparseTensors in queues
     building        how their methods build operations
     accumulators    ConditionalAccumulator
-    queue_runner    QueueRunner: threads that run operations
+    queue_runner    QueueRunner: threads that run operations; feeding: with values of functions
 
 A run waits outside of its engine: graphio/ops/base/waiting.py.
 """

@@ -122,7 +122,7 @@ class Contents:
             InvalidArgumentError: it has other dtypes or shapes.
         """
         self._check(row, many=False)
-        return self._enqueue([tuple(_copied(part) for part in row)])
+        return self._enqueue([tuple(_copied(_encoded(part)) for part in row)])
 
     def enqueue_many(self, columns: Sequence[Array]) -> Attempt:
         """An attempt to add an element for each row of the columns.
@@ -131,8 +131,9 @@ class Contents:
             InvalidArgumentError: they have other dtypes or shapes, or not the same length.
         """
         self._check(columns, many=True)
+        encoded = [_encoded(column) for column in columns]
         return self._enqueue([
-            tuple(_row(column, i) for column in columns) for i in range(len(columns[0]))
+            tuple(_row(column, i) for column in encoded) for i in range(len(columns[0]))
         ])  # fmt: skip
 
     def _enqueue(self, rows: list[Row]) -> Attempt:
@@ -381,6 +382,16 @@ def _cancelled(attempt: _Pending) -> errors.OpError:
 
 def _rows_of(part: Array) -> str:
     return str(len(part)) if part.ndim else "no dimension"
+
+
+def _encoded(part: Array) -> Array:
+    """Strings as bytes, which is what an operator would get that the program feeds."""
+    if part.dtype != object or not any(isinstance(value, str) for value in part.flat):
+        return part
+    made = np.empty(part.shape, object)
+    for position, value in np.ndenumerate(part):
+        made[position] = value.encode() if isinstance(value, str) else value
+    return made
 
 
 def _copied(part: Any) -> Array:

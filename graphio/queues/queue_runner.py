@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,10 +156,10 @@ class QueueRunner:
         threads = [
             threading.Thread(
                 target=self._run,
-                args=(sess, op, coord),
+                args=(sess, number, coord),
                 name=f"QueueRunnerThread-{self.name}-{op.name}",
             )
-            for op in self._enqueue_ops
+            for number, op in enumerate(self._enqueue_ops)
         ]
         if coord is not None:
             name = f"QueueRunnerThread-{self.name}-close_on_stop"
@@ -174,11 +174,16 @@ class QueueRunner:
                 thread.start()
         return threads
 
-    def _run(self, sess: Any, operation: Any, coord: Any) -> None:
+    def _enqueuer(self, sess: Any, number: int) -> Callable[[], Any]:
+        """The call that runs the operation of this number once."""
+        call: Callable[[], Any] = sess.make_callable(self._enqueue_ops[number])
+        return call
+
+    def _run(self, sess: Any, number: int, coord: Any) -> None:
         """The body of a thread."""
         ended = False
         try:
-            call = sess.make_callable(operation)
+            call = self._enqueuer(sess, number)
             while coord is None or not coord.should_stop():
                 try:
                     call()

@@ -308,3 +308,12 @@ def test_an_interrupt_ends_a_run_that_waits(target: str) -> None:
             session.run(taken)
         session.run(queue.enqueue(3))
         assert session.run(taken) == 3
+
+
+@pytest.mark.parametrize("fed", [["a", "é"], np.array(["a", "é"]), np.array(["a", "é"], object)])
+def test_strings_that_are_fed_come_back_as_bytes(fed):
+    with tf.Graph().as_default(), tf.Session() as session:
+        strings = tf.placeholder(tf.string)
+        queue = tf.FIFOQueue(4, tf.string, [[]])
+        session.run(queue.enqueue_many(strings), {strings: fed})
+        assert session.run(queue.dequeue_many(2)).tolist() == [b"a", "é".encode()]

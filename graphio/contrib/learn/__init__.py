@@ -4,7 +4,7 @@ May import contrib.layers, examples and below.
 
     preprocessing   strings and categories as numbers
     datasets        data sets from local files
-    io              records of files in batches
+    io              records of files, arrays and DataFrames in batches
     graph_actions   run_n, run_feeds, infer
     monitors        what training calls around its steps
     ops             embeddings, linear models
@@ -19,12 +19,21 @@ from typing import Any
 
 from graphio.contrib.learn import datasets, graph_actions, io, monitors, ops, preprocessing
 from graphio.contrib.learn.graph_actions import infer, run_feeds, run_n
+from graphio.contrib.learn.io.data_frames import (
+    extract_dask_data,
+    extract_dask_labels,
+    extract_pandas_data,
+    extract_pandas_labels,
+    extract_pandas_matrix,
+)
 from graphio.contrib.learn.io.graph_io import (
     read_batch_examples,
     read_batch_features,
     read_batch_record_features,
     read_keyed_batch_examples,
+    read_keyed_batch_examples_shared_queue,
     read_keyed_batch_features,
+    read_keyed_batch_features_shared_queue,
 )
 from graphio.contrib.learn.keys import ModeKeys, PredictionKey, ProblemType, TaskType
 from graphio.contrib.learn.metric_spec import MetricSpec
@@ -40,6 +49,11 @@ __all__ = [
     "ProblemType",
     "TaskType",
     "datasets",
+    "extract_dask_data",
+    "extract_dask_labels",
+    "extract_pandas_data",
+    "extract_pandas_labels",
+    "extract_pandas_matrix",
     "graph_actions",
     "infer",
     "io",
@@ -50,7 +64,9 @@ __all__ = [
     "read_batch_features",
     "read_batch_record_features",
     "read_keyed_batch_examples",
+    "read_keyed_batch_examples_shared_queue",
     "read_keyed_batch_features",
+    "read_keyed_batch_features_shared_queue",
     "run_feeds",
     "run_n",
 ]

@@ -38,9 +38,11 @@ from graphio.contrib.training.steps import (
     train,
 )
 from graphio.framework import api_boundary, refusals
+from graphio.queues.feeding import FeedingQueueRunner
 from graphio.train.checkpoints.warm_starting import checkpoints_iterator
 
 __all__ = [
+    "FeedingQueueRunner",
     "GreedyLoadBalancingStrategy",
     "HParams",
     "RandomStrategy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ __all__ = [
     "maybe_download",
     "retry",
     "shrink_csv",
+    "urlretrieve_with_retry",
 ]
 
 
@@ -203,3 +205,24 @@ def retry(
         return call
 
     return decorate
+
+
+def _is_timeout(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.ETIMEDOUT
+
+
+@api_guard.unguarded
+def urlretrieve_with_retry(url: str, filename: Any = None) -> Any:
+    """urllib.request.urlretrieve, which is repeated for half a minute when the time runs out.
+
+    Args:
+        filename: the file that is written; None: a temporary one.
+
+    Returns:
+        the file's path, and the headers.
+    """
+    # loaded at its use: it takes longer to load than all of contrib.learn
+    import urllib.request
+
+    fetch = retry(initial_delay=1.0, max_delay=16.0, is_retriable=_is_timeout)
+    return fetch(urllib.request.urlretrieve)(url, filename)

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from graphio.contrib.learn.io.shared_names import shared_names_queue
 from graphio.framework import dtypes
 from graphio.framework.constants import constant
 from graphio.framework.graph import Tensor
@@ -44,7 +45,9 @@ __all__ = [
     "read_batch_features",
     "read_batch_record_features",
     "read_keyed_batch_examples",
+    "read_keyed_batch_examples_shared_queue",
     "read_keyed_batch_features",
+    "read_keyed_batch_features_shared_queue",
 ]
 
 #: the key of the records' names among the features of parse_fn
@@ -84,13 +87,46 @@ def read_keyed_batch_examples(
     Returns:
         the names, strings [batch_size], and the records.
     """
+    return _read_keyed(
+        False, file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity,
+        num_threads, read_batch_size, parse_fn, name, seed,
+    )  # fmt: skip
+
+
+@api_guard.makes_variables
+def read_keyed_batch_examples_shared_queue(
+    file_pattern: Any, batch_size: Any, reader: Callable[[], Any], randomize_input: bool = True,
+    num_epochs: int | None = None, queue_capacity: int = 10000, num_threads: int = 1,
+    read_batch_size: int = 1, parse_fn: Callable[[Any], Any] | None = None,
+    name: str | None = None, seed: int | None = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """As read_keyed_batch_examples, of files whose position is in global variables of the scope
+    obtain_next: a session that restores them continues with the next file. The files' order is
+    drawn when the graph is built.
+    """
+    return _read_keyed(
+        True, file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity,
+        num_threads, read_batch_size, parse_fn, name, seed,
+    )  # fmt: skip
+
+
+def _read_keyed(
+    is_shared: bool, file_pattern: Any, batch_size: Any, reader: Callable[[], Any],
+    randomize_input: bool, num_epochs: int | None, queue_capacity: int, num_threads: int,
+    read_batch_size: int, parse_fn: Callable[[Any], Any] | None, name: str | None,
+    seed: int | None,
+) -> tuple[Any, Any]:  # fmt: skip
     paths = _paths(file_pattern, randomize_input)
     _check(batch_size, queue_capacity, read_batch_size, num_threads, num_epochs)
     with name_scope(name, "read_batch_examples", [file_pattern]) as scope:
         with name_scope("file_name_queue") as queue_scope:
-            names = string_input_producer(
-                constant(paths, name="input"), num_epochs=num_epochs, shuffle=randomize_input,
-                seed=seed, name=queue_scope,
+            names = (
+                shared_names_queue(paths, randomize_input, num_epochs, seed)
+                if is_shared
+                else string_input_producer(
+                    constant(paths, name="input"), num_epochs=num_epochs, shuffle=randomize_input,
+                    seed=seed, name=queue_scope,
+                )
             )  # fmt: skip
         with name_scope("read"):
             read = [_read(names, reader, read_batch_size, parse_fn) for _ in range(num_threads)]
@@ -194,6 +230,29 @@ def read_keyed_batch_features(
         )  # fmt: skip
         return queue_parsed_features(
             parse_example(records, features), keys, feature_queue_capacity, num_enqueue_threads,
+            name=scope,
+        )  # fmt: skip
+
+
+@api_guard.makes_variables
+def read_keyed_batch_features_shared_queue(
+    file_pattern: Any, batch_size: Any, features: Any, reader: Callable[[], Any],
+    randomize_input: bool = True, num_epochs: int | None = None, queue_capacity: int = 10000,
+    reader_num_threads: int = 1, feature_queue_capacity: int = 100, num_queue_runners: int = 2,
+    parse_fn: Callable[[Any], Any] | None = None, name: str | None = None,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """As read_keyed_batch_features, of files as those of read_keyed_batch_examples_shared_queue.
+
+    Args:
+        num_queue_runners: threads that fill the queue of parsed features.
+    """
+    with name_scope(name, "read_batch_features", [file_pattern]) as scope:
+        keys, records = read_keyed_batch_examples_shared_queue(
+            file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity,
+            reader_num_threads, batch_size, parse_fn, name=scope,
+        )  # fmt: skip
+        return queue_parsed_features(
+            parse_example(records, features), keys, feature_queue_capacity, num_queue_runners,
             name=scope,
         )  # fmt: skip
 
