@@ -5,7 +5,7 @@ May import contrib.layers, examples and below.
     preprocessing   strings and categories as numbers
     datasets        data sets from local files
     io              records of files, arrays and DataFrames in batches
-    graph_actions   run_n, run_feeds, infer
+    graph_actions   train, evaluate, run_n, run_feeds, infer
     monitors        what training calls around its steps
     ops             embeddings, linear models
     keys            ModeKeys, PredictionKey and others
@@ -18,7 +18,7 @@ import sys
 from typing import Any
 
 from graphio.contrib.learn import datasets, graph_actions, io, monitors, ops, preprocessing
-from graphio.contrib.learn.graph_actions import infer, run_feeds, run_n
+from graphio.contrib.learn.graph_actions import evaluate, infer, run_feeds, run_n, train
 from graphio.contrib.learn.io.data_frames import (
     extract_dask_data,
     extract_dask_labels,
@@ -49,6 +49,7 @@ __all__ = [
     "ProblemType",
     "TaskType",
     "datasets",
+    "evaluate",
     "extract_dask_data",
     "extract_dask_labels",
     "extract_pandas_data",
@@ -69,6 +70,7 @@ __all__ = [
     "read_keyed_batch_features_shared_queue",
     "run_feeds",
     "run_n",
+    "train",
 ]
 
 _GUARDED_MODULES = (datasets, graph_actions, io, monitors, ops, preprocessing)

@@ -1,4 +1,5 @@
-"""Runs of a graph with its variables initialized or restored."""
+"""Runs of a graph with its variables initialized or restored; graph_training has train and
+evaluate."""
 
 from __future__ import annotations
 
@@ -7,7 +8,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from graphio.contrib.framework.checkpoints import load_variable
 from graphio.contrib.learn import monitors as monitors_lib
+from graphio.contrib.learn.graph_training import (
+    clear_summary_writers,
+    evaluate,
+    get_summary_writer,
+    train,
+)
 from graphio.execution.session import Session
 from graphio.framework import api_boundary, refusals, scopes
 from graphio.queues.queue_runner import start_queue_runners
@@ -17,7 +25,18 @@ from graphio.train.loops.coordinator import Coordinator
 from graphio.variables.table_initializers import tables_initializer
 from graphio.variables.variables import global_variables_initializer, local_variables_initializer
 
-__all__ = ["infer", "monitors_lib", "run_feeds", "run_feeds_iter", "run_n"]
+__all__ = [
+    "clear_summary_writers",
+    "evaluate",
+    "get_summary_writer",
+    "infer",
+    "load_variable",
+    "monitors_lib",
+    "run_feeds",
+    "run_feeds_iter",
+    "run_n",
+    "train",
+]
 
 
 @api_guard.unguarded

@@ -1,7 +1,8 @@
 """Monitors: what training calls around its steps. RunHookAdapterForMonitors makes a hook of them,
 for tf.train.MonitoredSession.
 
-The outputs of a step are values by what step_begin has requested for: names of tensors, or tensors.
+The outputs of a step are values by what step_begin has requested: names of tensors, or tensors.
+base_monitors has the bases, saving_monitors those that write checkpoints or keep values.
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from graphio.contrib.learn.base_monitors import BaseMonitor, EveryN
+from graphio.contrib.learn.saving_monitors import (
+    CheckpointSaver,
+    GraphDump,
+    LoggingTrainable,
+    StepCounter,
+    ValidationMonitor,
+)
 from graphio.framework import api_boundary, refusals, scopes
 from graphio.summary.writer import FileWriter
-from graphio.support import logging
+from graphio.support import api_guard, logging
 from graphio.train.loops.hooks import NanLossDuringTrainingError
 from graphio.train.loops.session_run_hook import SessionRunArgs, SessionRunHook
 from graphio.train.loops.step_counter import get_global_step
@@ -22,141 +31,21 @@ from graphio.train.loops.step_counter import get_global_step
 __all__ = [
     "BaseMonitor",
     "CaptureVariable",
+    "CheckpointSaver",
     "EveryN",
+    "GraphDump",
+    "LoggingTrainable",
     "NanLoss",
     "NanLossDuringTrainingError",
     "PrintTensor",
     "RunHookAdapterForMonitors",
+    "StepCounter",
     "StopAtStep",
     "SummarySaver",
+    "ValidationMonitor",
+    "get_default_monitors",
+    "replace_monitors_with_hooks",
 ]
-
-
-class BaseMonitor:
-    """The base of monitors, which checks that the calls come in their order."""
-
-    def __init__(self) -> None:
-        self._begun = False
-        self._current_epoch: int | None = None
-        self._current_step: int | None = None
-        self._max_steps: int | None = None
-        self._estimator: Any = None
-
-    @property
-    def run_on_all_workers(self) -> bool:
-        """Whether the monitor is not for the chief alone: False."""
-        return False
-
-    def set_estimator(self, estimator: Any) -> None:
-        """Takes the model. Raises ValueError for None."""
-        if estimator is None:
-            raise ValueError("Missing estimator.")
-        self._estimator = estimator
-
-    def begin(self, max_steps: int | None = None) -> None:
-        """Called before the first step. Raises ValueError at a second call without end."""
-        if self._begun:
-            raise ValueError("begin called twice without end.")
-        self._max_steps, self._begun = max_steps, True
-
-    def end(self, session: Any = None) -> None:
-        """Called after the last step. Raises ValueError without begin."""
-        if not self._begun:
-            raise ValueError("end called without begin.")
-        self._max_steps, self._begun = None, False
-
-    def epoch_begin(self, epoch: int) -> None:
-        """Called before an epoch. Raises ValueError inside one, or for a negative number."""
-        if self._current_epoch is not None:
-            raise ValueError("epoch_begin called twice without epoch_end.")
-        if epoch < 0:
-            raise ValueError(f"Invalid epoch {epoch}.")
-        self._current_epoch = epoch
-
-    def epoch_end(self, epoch: int) -> None:
-        """Called after an epoch. Raises ValueError for another than that which began."""
-        if self._current_epoch != epoch:
-            raise ValueError(f"epoch_end expected {self._current_epoch} but got {epoch}.")
-        self._current_epoch = None
-
-    def step_begin(self, step: int) -> list[Any]:
-        """Called before a step.
-
-        Returns:
-            names of tensors, or tensors, whose values step_end gets.
-
-        Raises:
-            ValueError: the step is negative or beyond max_steps.
-        """
-        if step < 0 or (self._max_steps is not None and step > self._max_steps):
-            raise ValueError(f"Invalid step {step}.")
-        self._current_step = step
-        return []
-
-    def step_end(self, step: int, output: Mapping[Any, Any]) -> bool:
-        """Called after a step with its outputs; True ends the training. Raises ValueError for
-        another step than that which began."""
-        if self._current_step != step:
-            raise ValueError(f"step_end expected {self._current_step} but got {step}.")
-        self._current_step = None
-        return False
-
-    def post_step(self, step: int, session: Any) -> None:
-        """Called after step_end."""
-
-
-class EveryN(BaseMonitor):
-    """Acts in the first steps, then in each n-th after that in which it last acted, and in the last
-    one; a subclass gives every_n_step_begin, every_n_step_end and every_n_post_step.
-
-    Args:
-        every_n_steps: n.
-        first_n_steps: the steps up to this one are the first.
-    """
-
-    def __init__(self, every_n_steps: int = 100, first_n_steps: int = 1) -> None:
-        super().__init__()
-        self._every_n_steps, self._first_n_steps = every_n_steps, first_n_steps
-        self._last_successful_step: int | None = None
-        self._last_active_step = 0
-        self._acts = False
-
-    def every_n_step_begin(self, step: int) -> list[Any]:
-        """As step_begin, in steps in which the monitor acts."""
-        return []
-
-    def every_n_step_end(self, step: int, outputs: Mapping[Any, Any]) -> bool:
-        """As step_end, in steps in which the monitor acts."""
-        return False
-
-    def every_n_post_step(self, step: int | None, session: Any) -> None:
-        """As post_step, in steps in which the monitor acts, and at the end."""
-
-    def step_begin(self, step: int) -> list[Any]:
-        """Decides whether the monitor acts in a step."""
-        super().step_begin(step)
-        is_due = step >= self._every_n_steps + self._last_active_step
-        self._acts = step <= self._first_n_steps or is_due or step == self._max_steps
-        return self.every_n_step_begin(step) if self._acts else []
-
-    def step_end(self, step: int, output: Mapping[Any, Any]) -> bool:
-        """Whether training ends."""
-        super().step_end(step, output)
-        return self.every_n_step_end(step, output) if self._acts else False
-
-    def post_step(self, step: int, session: Any) -> None:
-        """Keeps the step."""
-        super().post_step(step, session)
-        if self._acts:
-            self.every_n_post_step(step, session)
-            self._last_active_step = step
-        self._last_successful_step = step
-
-    def end(self, session: Any = None) -> None:
-        """Acts once more, unless it did in the last step."""
-        super().end(session)
-        if self._last_successful_step != self._last_active_step:
-            self.every_n_post_step(self._last_successful_step, session)
 
 
 class StopAtStep(BaseMonitor):
@@ -304,6 +193,12 @@ class SummarySaver(EveryN):
         if summary_writer is None and output_dir:
             self._writer = FileWriter(output_dir)
 
+    def set_estimator(self, estimator: Any) -> None:
+        """Takes the model, whose model_dir is the folder if none was given."""
+        super().set_estimator(estimator)
+        if self._writer is None:
+            self._writer = FileWriter(estimator.model_dir)
+
     def every_n_step_begin(self, step: int) -> list[Any]:
         """The summary."""
         if self._summary_op is None and self._scaffold is not None:
@@ -368,6 +263,45 @@ class RunHookAdapterForMonitors(SessionRunHook):
         self._step = None
         for monitor in self._monitors:
             monitor.end(session=session)
+
+
+@api_guard.unguarded
+def get_default_monitors(
+    loss_op: Any = None, summary_op: Any = None, save_summary_steps: int = 100,
+    output_dir: Any = None, summary_writer: Any = None,
+) -> list[Any]:  # fmt: skip
+    """The usual monitors.
+
+    Args:
+        loss_op: a PrintTensor logs it; None: there is none.
+        summary_op, save_summary_steps, output_dir, summary_writer: arguments of a SummarySaver;
+            without summary_op there is none.
+    """
+    found: list[Any] = []
+    if loss_op is not None:
+        found.append(PrintTensor({"loss": loss_op.name}))
+    if summary_op is not None:
+        found.append(SummarySaver(summary_op, save_summary_steps, output_dir, summary_writer))
+    return found
+
+
+@api_guard.unguarded
+def replace_monitors_with_hooks(monitors_or_hooks: Any, estimator: Any) -> list[Any]:
+    """A list in which one hook stands for all monitors.
+
+    Args:
+        monitors_or_hooks: list of both, or None.
+        estimator: what the monitors get by set_estimator. Unless its config.is_chief is true, the
+            monitors for the chief alone are left out.
+    """
+    given = list(monitors_or_hooks or [])
+    hooks = [one for one in given if isinstance(one, SessionRunHook)]
+    monitors = [one for one in given if not isinstance(one, SessionRunHook)]
+    if not estimator.config.is_chief:
+        monitors = [monitor for monitor in monitors if monitor.run_on_all_workers]
+    for monitor in monitors:
+        monitor.set_estimator(estimator)
+    return [*hooks, RunHookAdapterForMonitors(monitors)] if monitors else hooks
 
 
 def _fetched(requested: Any) -> Any:
