@@ -49,6 +49,7 @@ _REGISTERED_BY = {
     "new_session": "graphio.execution.session",
     "node": "graphio.ops.base.emit",
     "node_def": "graphio.protos.graph_def",
+    "operation_of_node_def": "graphio.tensorflow_files.by_type",
     "operation_text": "graphio.observe.printing",
     "optional_of": "graphio.data.optional",
     "region_by_name": "graphio.autodiff.custom_gradients",
@@ -326,10 +327,13 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "variable_axis_size_partitioner",
     ),
     "graphio.execution.run_metadata": ("RunMetadata",),
+    "graphio.ops.state.session_handles": (
+        "delete_session_tensor", "get_session_handle", "get_session_tensor",
+    ),
     "graphio.engine.interface": ("State",),
     "graphio.support.errors": ("OpError",),
     "graphio.schema.summary_pb2": (
-        "Event", "HistogramProto", "SessionLog", "Summary", "SummaryMetadata",
+        "Event", "HistogramProto", "LogMessage", "SessionLog", "Summary", "SummaryMetadata",
     ),
     "graphio.framework.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
@@ -351,6 +355,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.framework.tensor_spec": ("TensorSpec",),
     "graphio.framework.type_spec": ("TypeSpec",),
     "graphio.data.optional_spec": ("OptionalSpec",),
+    "graphio.framework.variable_creators": ("variable_creator_scope",),
+    "graphio.schema.tensorflow_pb2": ("NameAttrList",),
     "graphio.variables.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",
@@ -371,8 +377,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "app": False, "audio": True, "bitwise": True, "cinfer": False, "compat": False, "config":
-    False, "contrib": True, "data": True, "debug": True, "debugging": True, "distributions":
+    "app": False, "audio": True, "autograph": False, "bitwise": True, "cinfer": False,
+    "compat": False, "config": False, "contrib": True, "data": True, "debug": True, "debugging": True, "distributions":
     True, "dtypes": False, "errors": False, "examples": True, "flags": False, "gfile": False,
     "graph_util": True, "image": True, "initializers": True, "io": False, "keras": False,
     "layers": True, "linalg": True, "logging": False, "lookup": True, "losses": True, "manip":
@@ -380,7 +386,8 @@ _NAMESPACES = {
     True, "python_io": True, "quantization": True, "queue": True, "random": True, "raw_ops":
     True, "resource_loader": False, "runtime": False, "saved_model": True, "schema": False,
     "sets": True, "signal": True, "sparse": True, "spectral": True, "strings": True, "summary":
-    True, "test": True, "timeline": False, "train": True, "version": False,
+    True, "test": True, "timeline": False, "train": True, "user_ops":
+    True, "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -2,6 +2,7 @@
 
 from graphio import app as app
 from graphio import audio as audio
+from graphio import autograph as autograph
 from graphio import bitwise as bitwise
 from graphio import cinfer as cinfer
 from graphio import compat as compat
@@ -51,6 +52,7 @@ from graphio import summary as summary
 from graphio import test as test
 from graphio import timeline as timeline
 from graphio import train as train
+from graphio import user_ops as user_ops
 from graphio import version as version
 from graphio.autodiff.custom_gradients import NoGradient as NoGradient
 from graphio.autodiff.custom_gradients import NotDifferentiable as NotDifferentiable
@@ -63,7 +65,6 @@ from graphio.autodiff.gradients import UnconnectedGradients as UnconnectedGradie
 from graphio.autodiff.gradients import gradients as gradients
 from graphio.autodiff.gradients import hessians as hessians
 from graphio.autodiff.recompute import recompute_grad as recompute_grad
-from graphio.data.optional_spec import OptionalSpec as OptionalSpec
 from graphio.engine.interface import State as State
 from graphio.execution.config import ConfigProto as ConfigProto
 from graphio.execution.config import GPUOptions as GPUOptions
@@ -129,7 +130,6 @@ from graphio.framework.graph import Graph as Graph
 from graphio.framework.graph import Operation as Operation
 from graphio.framework.graph import Tensor as Tensor
 from graphio.framework.indexed_slices import IndexedSlices as IndexedSlices
-from graphio.framework.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
 from graphio.framework.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
 from graphio.framework.indexed_slices import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from graphio.framework.modes import VariableAggregation as VariableAggregation
@@ -144,14 +144,13 @@ from graphio.framework.scopes import get_default_graph as get_default_graph
 from graphio.framework.scopes import name_scope as name_scope
 from graphio.framework.scopes import reset_default_graph as reset_default_graph
 from graphio.framework.sparse_tensor import SparseTensor as SparseTensor
-from graphio.framework.sparse_tensor import SparseTensorSpec as SparseTensorSpec
 from graphio.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from graphio.framework.sparse_tensor import sparse_placeholder as sparse_placeholder
 from graphio.framework.tensor_shape import Dimension as Dimension
 from graphio.framework.tensor_shape import TensorShape as TensorShape
 from graphio.framework.tensor_spec import TensorSpec as TensorSpec
-from graphio.framework.type_spec import TypeSpec as TypeSpec
+from graphio.framework.variable_creators import variable_creator_scope as variable_creator_scope
 from graphio.ops.array.arranging import batch_to_space as batch_to_space
 from graphio.ops.array.arranging import batch_to_space_nd as batch_to_space_nd
 from graphio.ops.array.arranging import depth_to_space as depth_to_space
@@ -288,7 +287,6 @@ from graphio.ops.control_flow.functional import map_fn as map_fn
 from graphio.ops.control_flow.functional import scan as scan
 from graphio.ops.control_flow.loops import while_loop as while_loop
 from graphio.ops.control_flow.tensor_array import TensorArray as TensorArray
-from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec as TensorArraySpec
 from graphio.ops.image.patches import extract_image_patches as extract_image_patches
 from graphio.ops.linalg.factoring import qr as qr
 from graphio.ops.linalg.factoring import self_adjoint_eig as self_adjoint_eig
@@ -400,9 +398,6 @@ from graphio.ops.math.elementwise import to_int32 as to_int32
 from graphio.ops.math.elementwise import to_int64 as to_int64
 from graphio.ops.math.elementwise import truediv as truediv
 from graphio.ops.math.error_function import erfc as erfc
-from graphio.ops.math.incomplete import betainc as betainc
-from graphio.ops.math.incomplete import igamma as igamma
-from graphio.ops.math.incomplete import igammac as igammac
 from graphio.ops.math.reduction import argmax as argmax
 from graphio.ops.math.reduction import argmin as argmin
 from graphio.ops.math.reduction import count_nonzero as count_nonzero
@@ -418,8 +413,6 @@ from graphio.ops.math.reduction import reduce_sum as reduce_sum
 from graphio.ops.math.special import digamma as digamma
 from graphio.ops.math.special import lbeta as lbeta
 from graphio.ops.math.special import lgamma as lgamma
-from graphio.ops.math.special_functions import polygamma as polygamma
-from graphio.ops.math.special_functions import zeta as zeta
 from graphio.ops.nn.embedding import sparse_segment_mean as sparse_segment_mean
 from graphio.ops.nn.embedding import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from graphio.ops.nn.embedding import sparse_segment_sum as sparse_segment_sum
@@ -493,6 +486,9 @@ from graphio.ops.state.files import write_file as write_file
 from graphio.ops.state.py_func import numpy_function as numpy_function
 from graphio.ops.state.py_func import py_func as py_func
 from graphio.ops.state.py_func import py_function as py_function
+from graphio.ops.state.session_handles import delete_session_tensor as delete_session_tensor
+from graphio.ops.state.session_handles import get_session_handle as get_session_handle
+from graphio.ops.state.session_handles import get_session_tensor as get_session_tensor
 from graphio.ops.strings.compression import decode_compressed as decode_compressed
 from graphio.ops.strings.core import reduce_join as reduce_join
 from graphio.ops.strings.core import string_split as string_split
@@ -540,9 +536,11 @@ from graphio.queues.readers import TextLineReader as TextLineReader
 from graphio.queues.readers import WholeFileReader as WholeFileReader
 from graphio.schema.summary_pb2 import Event as Event
 from graphio.schema.summary_pb2 import HistogramProto as HistogramProto
+from graphio.schema.summary_pb2 import LogMessage as LogMessage
 from graphio.schema.summary_pb2 import SessionLog as SessionLog
 from graphio.schema.summary_pb2 import Summary as Summary
 from graphio.schema.summary_pb2 import SummaryMetadata as SummaryMetadata
+from graphio.schema.tensorflow_pb2 import NameAttrList as NameAttrList
 from graphio.support.errors import OpError as OpError
 from graphio.support.logging import get_logger as get_logger
 from graphio.support.version import COMPILER_VERSION as COMPILER_VERSION

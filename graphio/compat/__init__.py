@@ -5,16 +5,19 @@ May import io, execution and below.
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import numbers
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 __all__ = [
     "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types",
-    "dimension_at_index", "dimension_value", "forward_compatible", "integral_types", "path_to_str",
-    "real_types",
+    "dimension_at_index", "dimension_value", "forward_compatibility_horizon",
+    "forward_compatible", "integral_types", "path_to_str", "real_types",
 ]  # fmt: skip
 
 integral_types = (numbers.Integral, np.integer)
@@ -66,9 +69,30 @@ def dimension_at_index(shape: Any, index: int) -> Any:
     return Dimension(None) if shape.ndims is None else shape[index]
 
 
+class _Horizon:
+    """The date of TensorFlow 1.15.5, or that of an open forward_compatibility_horizon."""
+
+    date = (2019, 8, 21)
+
+
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """False: there is no date from which on models are written in another way."""
-    return False
+    """Whether a date is before TensorFlow 1.15's window of forward compatibility, August 21st,
+    2019, or before that of forward_compatibility_horizon; no function here depends on it."""
+    return _Horizon.date > (year, month, day)
+
+
+@contextlib.contextmanager
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
+    """A context in which forward_compatible compares with a date.
+
+    Raises:
+        ValueError: there is no such day.
+    """
+    before, _Horizon.date = _Horizon.date, datetime.date(year, month, day).timetuple()[:3]
+    try:
+        yield
+    finally:
+        _Horizon.date = before
 
 
 if TYPE_CHECKING:

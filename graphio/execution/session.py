@@ -30,6 +30,7 @@ from graphio.framework.handle_reads import as_reported
 from graphio.model.export import SignatureSpec, build_draft, reach
 from graphio.model.rewrite import rewrite_draft
 from graphio.model.run_reads import fed_reads
+from graphio.ops.state.session_handles import HANDLED_DTYPES, TensorHandle
 from graphio.schema import container, fused
 from graphio.schema.draft import Draft
 from graphio.support import api_guard, errors, logging
@@ -485,6 +486,13 @@ class _Plan:
         self._simple_feeds = is_simple(feed_dict)
         self._structure = fetching.Structure(session.graph, fetches)
         elements = self._structure.elements
+        handled: Mapping[Operation, dtypes.DType] = HANDLED_DTYPES.find(session.graph) or {}
+        #: leaves that are handles of tensors which the session keeps: the dtypes of those
+        self._handles = {
+            i: handled[e.op]
+            for i, e in enumerate(elements)
+            if isinstance(e, Tensor) and e.op in handled
+        }
         fetches_of = list(zip(elements, self._structure.as_computed, strict=True))
         position_of_fed = _positions(fed)
         requested = [
@@ -519,6 +527,7 @@ class _Plan:
             self._signature is not None
             and self._simple_feeds
             and self._all_used
+            and not self._handles
             and all(feeder.plain is not None for feeder in self._feeders)
             and not any(source is not None and source[0] for source in self._sources)
         )
@@ -637,6 +646,8 @@ class _Plan:
                 leaves.append(fetching.unwrapped(self._given(source[1], values, fed)))
             else:
                 leaves.append(fetching.unwrapped(found[source[1]]))
+        for i, dtype in self._handles.items():
+            leaves[i] = TensorHandle(leaves[i], dtype, self._session)
         return self._structure.packed(leaves)
 
     def _given(self, index: int, values: Sequence[Any], fed: Sequence[Any]) -> Any:

@@ -204,7 +204,7 @@ class Graph(Unpicklable):
             full = root.names.unique(full)
         held = dict(sorted(attrs.items())) if attrs else {}
         line = source.user_line() if at is None else at
-        made = Operation(self, full, op, domain, version, held, resolved, tf_type, line)
+        made = Operation.of_node(self, full, op, domain, version, held, resolved, tf_type, line)
         if contexts.control:
             made.awaited = control.awaited(contexts.control, resolved)
             if op != "Constant":  # engines do not wait for constants
@@ -279,7 +279,7 @@ class Graph(Unpicklable):
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
         """A formal input of a body."""
         full = self.unique_name(name)
-        made = Operation(self, full, "Argument", "graphio", 1, {}, [])
+        made = Operation.of_node(self, full, "Argument", "graphio", 1, {}, [])
         made.order = self.root._order
         self.root._order += 1
         tensor = Tensor(self, made, 0, full, dtype, shape)

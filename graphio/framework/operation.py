@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphio.engine.pickling import Handle
-from graphio.framework import registered, source, tracebacks
+from graphio.framework import registered, tracebacks
 from graphio.framework.dtypes import DType
 from graphio.framework.graph_state import attachments
 from graphio.framework.graph_state.attachments import COLOCATION_GROUPS, Attachment
+from graphio.framework.source import NOWHERE, Source
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.undo import Table
@@ -37,7 +38,16 @@ class OpDef(NamedTuple):
 
 
 class Operation(Handle):
-    """A node of a graph.
+    """A node of a graph. Called, the class adds one of TensorFlow's types, as Graph.create_op does.
+
+    Args:
+        node_def: a NodeDef: the name, which is made unique, the type, the device and attributes.
+        g: the graph.
+        inputs: tensors of it; None: none.
+        output_types: dtypes of the outputs of a type that graphio does not have; None: it has none.
+        control_inputs: operations, or tensors, that the new one waits for; None: none.
+        input_types, original_op, op_def: accepted: inputs are never references, and types describe
+            themselves.
 
     Attributes:
         name: unique in the root graph and all its bodies.
@@ -48,6 +58,11 @@ class Operation(Handle):
         awaited: operations that the node of a file waits for.
         order: grows with creation, across a root graph and its bodies.
         source: the user's line.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the name is malformed, an input is of another graph, or inputs or attributes do
+            not fit the type.
     """
 
     __slots__ = (
@@ -66,8 +81,38 @@ class Operation(Handle):
         "version",
     )
 
-    def __init__(
-        self,
+    graph: Graph
+    name: str
+    op: str
+    domain: str
+    version: int
+    attrs: dict[str, Any]
+    operands: list[Any]
+    outputs: list[Tensor]
+    awaited: list[Operation]
+    device: str
+    tf_type: str | None
+    order: float
+    source: Source
+
+    def __new__(
+        cls,
+        node_def: Any,
+        g: Graph,
+        inputs: Sequence[Tensor] | None = None,
+        output_types: Sequence[Any] | None = None,
+        control_inputs: Sequence[Any] | None = None,
+        input_types: Any = None,
+        original_op: Operation | None = None,
+        op_def: Any = None,
+    ) -> Operation:
+        return registered.operation_of_node_def(
+            node_def, g, inputs or (), output_types, control_inputs or ()
+        )
+
+    @classmethod
+    def of_node(
+        cls,
         graph: Graph,
         name: str,
         op: str,
@@ -76,8 +121,10 @@ class Operation(Handle):
         attrs: dict[str, Any],
         inputs: list[Any],
         tf_type: str | None = None,
-        at: source.Source = source.NOWHERE,
-    ) -> None:
+        at: Source = NOWHERE,
+    ) -> Operation:
+        """An operation that no graph lists yet, without outputs; see the attributes."""
+        self = object.__new__(cls)
         self.graph = graph
         self.name = name
         self.op = op
@@ -85,12 +132,13 @@ class Operation(Handle):
         self.version = version
         self.attrs = attrs
         self.operands = inputs
-        self.outputs: list[Tensor] = []
-        self.awaited: list[Operation] = []
+        self.outputs = []
+        self.awaited = []
         self.device = ""
         self.tf_type = tf_type
-        self.order: float = 0
+        self.order = 0
         self.source = at
+        return self
 
     @property
     def inputs(self) -> tuple[Any, ...]:
@@ -140,6 +188,12 @@ class Operation(Handle):
         """The user's line: one (file, line, function, text), the text empty; none if unknown."""
         at = self.source
         return [(at.file, at.line, at.function, "")] if at.file else []
+
+    @property
+    def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
+        """As traceback, with the line where the function begins at the end of each."""
+        at = self.source
+        return [(*frame, at.start) for frame in self.traceback]
 
     @property
     def captures(self) -> list[Tensor]:

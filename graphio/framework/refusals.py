@@ -18,7 +18,7 @@ _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
 _QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
-_HANDLES = "fetch the value and feed it, or keep it in a variable"
+_CONTROL = "write tf.cond and tf.while_loop"
 _OPAQUE = "variables are those of the checkpoint, which tf.train.Saver saves and restores by name"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
 _OBJECTS = "tf.train.Saver saves variables by their names"
@@ -29,8 +29,6 @@ _REVERSIBLE = "build the block from its functions: gradients keep the values the
 
 #: name -> what to use
 _LEFT_OUT = {
-    "autograph": "write tf.cond and tf.while_loop",
-    "contrib.deprecated": "use tf.summary.scalar, histogram, image, audio, merge and merge_all",
     "distribute": "a model runs on one machine; give Session a ConfigProto with "
     "intra_op_parallelism_threads",
     "enable_eager_execution": _EAGER,
@@ -55,19 +53,14 @@ _LEFT_OUT = {
     "quantized_concat": _QUANTIZED,
     "dequantize": _QUANTIZED,
     "LMDBReader": _RECORDS,
-    "get_session_handle": _HANDLES,
-    "get_session_tensor": _HANDLES,
-    "delete_session_tensor": _HANDLES,
     "SparseConditionalAccumulator": "add gradients up in variables by scatter_add",
     "load_library": "operators are not loaded from libraries: use tf.py_func",
     "load_op_library": "TensorFlow's libraries are not loaded: use tf.register_operator(library=)",
-    "user_ops": "use tf.py_func",
     "wrap_function": "call the function: it adds to the default graph",
     "decode_json_example": "use json in Python, and tf.train.Example",
     "image.resize_with_pad": "use tf.image.resize_image_with_pad",
     "vectorized_map": "use tf.map_fn",
     "SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
-    "variable_creator_scope": "use the custom_getter of tf.variable_scope",
     "image.generate_bounding_box_proposals": "use tf.image.non_max_suppression",
     "random.stateless_binomial": "use stateless_uniform, or tf.random.categorical with a seed",
     "random.stateless_gamma": "use tf.random.gamma with a seed",

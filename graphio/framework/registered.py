@@ -77,6 +77,10 @@ create_by_type: Registered[
     ],
     Operation,
 ] = Registered("create_by_type")
+#: an operation by its NodeDef, with inputs, dtypes of outputs, control inputs; see Operation
+operation_of_node_def: Registered[
+    [Any, Graph, Sequence[Any], Sequence[Any] | None, Sequence[Any]], Operation
+] = Registered("operation_of_node_def")
 #: tensors of one shape along a new first axis, and the operation's name
 stack: Registered[[Sequence[Tensor], str], Tensor] = Registered("stack")
 #: a tensor in another dtype

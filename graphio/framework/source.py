@@ -26,11 +26,13 @@ _PACKAGE += os.sep
 
 
 class Source(NamedTuple):
-    """File name without folder, line and function; empty where unknown."""
+    """File name without folder, line, function and the line where that begins; empty, and 0, where
+    unknown."""
 
     file: str
     line: int
     function: str
+    start: int = 0
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} in {self.function}" if self.file else ""
@@ -52,7 +54,7 @@ def user_line() -> Source:
         code = frame.f_code
         name = _base_name(code.co_filename)
         if name:
-            return _shared(name, frame.f_lineno, code.co_name)
+            return _shared(name, frame.f_lineno, code.co_name, code.co_firstlineno)
         frame = frame.f_back
     return NOWHERE
 
@@ -66,9 +68,9 @@ def user_level() -> int:
 
 
 @functools.lru_cache(maxsize=4096)
-def _shared(file: str, line: int, function: str) -> Source:
+def _shared(file: str, line: int, function: str, start: int) -> Source:
     """A line as an object that the operations made there have in common."""
-    return Source(file, line, function)
+    return Source(file, line, function, start)
 
 
 @functools.lru_cache(maxsize=4096)

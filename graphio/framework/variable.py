@@ -8,6 +8,7 @@ plain uses share.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from graphio.framework import (
     registered,
     scopes,
     tracebacks,
+    variable_creators,
     variable_reads,
 )
 from graphio.framework.collections import GraphKeys
@@ -50,7 +52,33 @@ __all__ = [
 _RESOURCE = "VarHandleOp"
 
 
-class Variable(Handle, Operators):
+class _Making(type):
+    """The metaclass of Variable: the functions of tf.variable_creator_scope make its objects."""
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
+        graph = scopes.get_default_graph()
+        if cls is not Variable or not graph.root.contexts.creators:
+            return super().__call__(*arguments, **options)
+        given = _SIGNATURE.bind(None, *arguments, **options)
+        given.apply_defaults()
+        by_name = given.arguments
+        del by_name["self"]
+        for key, default in _MODES.items():
+            by_name[key] = default if by_name[key] is None else by_name[key]
+        for key in ("slot", "slot_of"):  # creators know TensorFlow's arguments
+            if not by_name[key]:
+                del by_name[key]
+        return variable_creators.created(graph, super().__call__, by_name)
+
+
+#: the modes that a variable has where none are given
+_MODES = {
+    "synchronization": VariableSynchronization.AUTO,
+    "aggregation": VariableAggregation.NONE,
+}
+
+
+class Variable(Handle, Operators, metaclass=_Making):
     """State with a name, a dtype and a shape, kept by a session.
 
     Args:
@@ -451,7 +479,7 @@ class Variable(Handle, Operators):
     def read_of_a_run(self, name: str) -> Tensor:
         """A read that a run's model has and the graph has not."""
         version = operators.version_for("ReadVariable", "graphio", [])
-        made = Operation(
+        made = Operation.of_node(
             self.graph, name, "ReadVariable", "graphio", version, self._attributes(), [],
             "Identity", self.op.source,
         )  # fmt: skip
@@ -638,6 +666,9 @@ class Variable(Handle, Operators):
     def __repr__(self) -> str:
         ref = "" if self.use_resource else "_ref"  # as TensorFlow shows the two kinds
         return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}{ref}>"
+
+
+_SIGNATURE = inspect.signature(Variable.__init__)
 
 
 def _difference(one: TensorShape, two: TensorShape) -> str:

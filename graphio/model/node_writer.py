@@ -214,7 +214,7 @@ class NodeWriter:
         if found is None:
             types = [self.value_type(t.dtype, t.shape) for t in outputs]
             tf_type = operation.tf_type if operation.tf_type != operation.op else ""
-            source = nodes.source_bytes(*operation.source)
+            source = nodes.source_bytes(*operation.source[:3])
             found = self._forms[key] = Form(
                 operation.op, operation.domain, operation.version, types, operation.device,
                 tf_type or "", source,

@@ -288,7 +288,7 @@ class Reads:
 
     def _view_again(self, view: Operation, data: Tensor) -> Tensor:
         name = self._name(view.name)
-        made = Operation(
+        made = Operation.of_node(
             self._graph, name, view.op, view.domain, view.version, view.attrs,
             [data, *view.operands[1:]], view.tf_type, view.source,
         )  # fmt: skip

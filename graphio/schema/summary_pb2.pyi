@@ -138,21 +138,61 @@ class SessionLog(_message.Message):
     msg: str
     def __init__(self, status: _Optional[_Union[SessionLog.SessionStatus, str]] = ..., checkpoint_path: _Optional[str] = ..., msg: _Optional[str] = ...) -> None: ...
 
+class LogMessage(_message.Message):
+    __slots__ = ("level", "message")
+    class Level(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        UNKNOWN: _ClassVar[LogMessage.Level]
+        DEBUGGING: _ClassVar[LogMessage.Level]
+        INFO: _ClassVar[LogMessage.Level]
+        WARN: _ClassVar[LogMessage.Level]
+        ERROR: _ClassVar[LogMessage.Level]
+        FATAL: _ClassVar[LogMessage.Level]
+    UNKNOWN: LogMessage.Level
+    DEBUGGING: LogMessage.Level
+    INFO: LogMessage.Level
+    WARN: LogMessage.Level
+    ERROR: LogMessage.Level
+    FATAL: LogMessage.Level
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    level: LogMessage.Level
+    message: str
+    def __init__(self, level: _Optional[_Union[LogMessage.Level, str]] = ..., message: _Optional[str] = ...) -> None: ...
+
+class TaggedRunMetadata(_message.Message):
+    __slots__ = ("tag", "run_metadata")
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    RUN_METADATA_FIELD_NUMBER: _ClassVar[int]
+    tag: str
+    run_metadata: bytes
+    def __init__(self, tag: _Optional[str] = ..., run_metadata: _Optional[bytes] = ...) -> None: ...
+
+class SummaryDescription(_message.Message):
+    __slots__ = ("type_hint",)
+    TYPE_HINT_FIELD_NUMBER: _ClassVar[int]
+    type_hint: str
+    def __init__(self, type_hint: _Optional[str] = ...) -> None: ...
+
 class Event(_message.Message):
-    __slots__ = ("wall_time", "step", "file_version", "graph_def", "summary", "session_log")
+    __slots__ = ("wall_time", "step", "file_version", "graph_def", "summary", "log_message", "session_log", "tagged_run_metadata")
     WALL_TIME_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     FILE_VERSION_FIELD_NUMBER: _ClassVar[int]
     GRAPH_DEF_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    LOG_MESSAGE_FIELD_NUMBER: _ClassVar[int]
     SESSION_LOG_FIELD_NUMBER: _ClassVar[int]
+    TAGGED_RUN_METADATA_FIELD_NUMBER: _ClassVar[int]
     wall_time: float
     step: int
     file_version: str
     graph_def: bytes
     summary: Summary
+    log_message: LogMessage
     session_log: SessionLog
-    def __init__(self, wall_time: _Optional[float] = ..., step: _Optional[int] = ..., file_version: _Optional[str] = ..., graph_def: _Optional[bytes] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ..., session_log: _Optional[_Union[SessionLog, _Mapping]] = ...) -> None: ...
+    tagged_run_metadata: TaggedRunMetadata
+    def __init__(self, wall_time: _Optional[float] = ..., step: _Optional[int] = ..., file_version: _Optional[str] = ..., graph_def: _Optional[bytes] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ..., log_message: _Optional[_Union[LogMessage, _Mapping]] = ..., session_log: _Optional[_Union[SessionLog, _Mapping]] = ..., tagged_run_metadata: _Optional[_Union[TaggedRunMetadata, _Mapping]] = ...) -> None: ...
 
 class SpriteMetadata(_message.Message):
     __slots__ = ("image_path", "single_image_dim")

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphio.engine import custom
-from graphio.framework import registered
+from graphio.framework import registered, scopes
 from graphio.framework.dtypes import as_dtype
+from graphio.framework.graph import Graph
+from graphio.framework.graph_state import names
 from graphio.framework.graph_state.attachments import VARIABLES
 from graphio.framework.operation import Operation
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
-from graphio.protos.node_def import AttrValue, make_ndarray
+from graphio.protos.node_def import AttrValue, NodeDef, make_ndarray
 from graphio.schema import tensorflow_pb2
 from graphio.support import errors
 
-if TYPE_CHECKING:
-    from graphio.framework.graph import Graph
-
-__all__ = ["DOMAIN", "built", "create", "fill_shape", "message", "operation_of"]
+__all__ = ["DOMAIN", "built", "create", "fill_shape", "message", "of_node_def", "operation_of"]
 
 #: domain of the types that graphio does not build, under which a program may register them
 DOMAIN = "tensorflow"
@@ -69,6 +68,38 @@ def create(
             version=1,
             name=name or op_type,
         )
+
+
+@registered.operation_of_node_def.register
+def of_node_def(
+    node_def: Any,
+    graph: Graph,
+    inputs: Sequence[Any],
+    dtypes: Sequence[Any] | None,
+    control_inputs: Sequence[Any],
+) -> Operation:
+    """See graphio.Operation."""
+    if not isinstance(node_def, NodeDef):
+        raise TypeError(f"node_def needs to be a NodeDef: {node_def!r}")
+    if not isinstance(graph, Graph):
+        raise TypeError(f"g needs to be a Graph: {graph!r}")
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(f"inputs needs to be a list of Tensors: {inputs!r}")
+    for value in control_inputs:
+        if not isinstance(value, (Operation, Tensor)):
+            raise TypeError(f"Control input must be an Operation or a Tensor: {value!r}")
+    name, device = node_def.name, node_def.device
+    try:
+        names.check(name)
+    except ValueError:
+        raise ValueError(f"'{name}' is not a valid node name") from None
+    if graph.find_operation(name) is not None:
+        raise ValueError(f"Duplicate node name in graph: '{name}'")
+    with graph.as_default(), scopes.control_dependencies(None):  # not those of open contexts
+        with scopes.control_dependencies(control_inputs), scopes.device(device or None):
+            return graph.create_op(
+                node_def.op, inputs, dtypes, name=f"{name}/", attrs=dict(node_def.attr)
+            )
 
 
 def _builder(op_type: str) -> Callable[[Any], Any] | None:

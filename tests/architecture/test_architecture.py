@@ -42,6 +42,7 @@ PACKAGES = (
     "model",
     "protos",
     "execution",
+    "autograph",
     "config",
     "io",
     "profiler",

@@ -21,6 +21,8 @@ FILE = Path(__file__).with_suffix(".txt")
 #: namespaces whose functions are exported as they are, and why
 UNGUARDED_NAMESPACES = {
     "app": "runs programs",
+    "autograph": "it builds no graph",
+    "autograph.experimental": "it builds no graph",
     "cinfer": "an engine: it builds no graph",
     "compat": "converts values of Python",
     "config": "describes processors and threads",

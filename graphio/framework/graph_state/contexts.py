@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphio.framework import devices
@@ -28,6 +28,7 @@ class Contexts(threading.local):
         applying: TensorFlow's type of assignments while an optimizer makes them.
         devices: names and functions of the open device scopes.
         colocated: operations on whose device new ones are placed.
+        creators: functions that make variables, the innermost scope's last.
     """
 
     scope = ""
@@ -36,6 +37,7 @@ class Contexts(threading.local):
     applying: str | None = None
     devices: tuple[Any, ...] = ()
     colocated: tuple[Operation, ...] = ()
+    creators: tuple[Callable[..., Any], ...] = ()
 
     @contextlib.contextmanager
     def continued_from(self, other: Contexts) -> Iterator[None]:
