@@ -44,6 +44,7 @@ PACKAGES = (
     "execution",
     "autograph",
     "config",
+    "lookup",
     "io",
     "profiler",
     "compat",

@@ -10,6 +10,7 @@ from graphio.contrib.lookup.tables import (
     HasherSpec,
     HashTable,
     IdTableWithHashBuckets,
+    StrongHashSpec,
     TextFileIdTableInitializer,
     TextFileStringTableInitializer,
     index_table_from_file,
@@ -27,13 +28,26 @@ from graphio.ops.state.lookup import (
     TextFileIndex,
     TextFileInitializer,
 )
+from graphio.ops.state.mutable_tables import DenseHashTable as MutableDenseHashTable
+from graphio.ops.state.mutable_tables import MutableHashTable
+from graphio.ops.state.tables import (
+    InitializableLookupTableBase,
+    LookupInterface,
+    TableInitializerBase,
+)
 
 __all__ = [
     "FastHashSpec",
     "HashTable",
     "HasherSpec",
     "IdTableWithHashBuckets",
+    "InitializableLookupTableBase",
     "KeyValueTensorInitializer",
+    "LookupInterface",
+    "MutableDenseHashTable",
+    "MutableHashTable",
+    "StrongHashSpec",
+    "TableInitializerBase",
     "TextFileIdTableInitializer",
     "TextFileIndex",
     "TextFileInitializer",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.ops.array import surface as array
+from graphio.ops.control_flow.branches import no_op
 from graphio.ops.math import comparison, elementwise
 from graphio.ops.state.lookup import (
     KeyValueTensorInitializer,
@@ -16,8 +19,13 @@ from graphio.ops.state.lookup import (
     TextFileIndex,
     TextFileInitializer,
 )
+from graphio.ops.state.tables import LookupInterface
 from graphio.ops.strings.numbers import as_string
-from graphio.ops.strings.python_strings import string_to_hash_bucket_fast
+from graphio.ops.strings.python_strings import (
+    string_to_hash_bucket,
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
+)
 from graphio.support import api_guard
 
 __all__ = [
@@ -25,6 +33,7 @@ __all__ = [
     "HashTable",
     "HasherSpec",
     "IdTableWithHashBuckets",
+    "StrongHashSpec",
     "TextFileIdTableInitializer",
     "TextFileStringTableInitializer",
     "index_table_from_file",
@@ -42,7 +51,7 @@ class HasherSpec(NamedTuple):
     """How keys that a table lacks fall into buckets.
 
     Attributes:
-        hasher: name of the hash function; there is fasthash.
+        hasher: name of the hash function: fasthash, legacy or stronghash.
         key: of the hash function, or None.
     """
 
@@ -51,6 +60,43 @@ class HasherSpec(NamedTuple):
 
 
 FastHashSpec = HasherSpec("fasthash", None)
+
+
+class StrongHashSpec(HasherSpec):
+    """Buckets by SipHash; see tf.strings.to_hash_bucket_strong.
+
+    Args:
+        key: two integers; secret, so that words of one bucket cannot be chosen on purpose.
+
+    Raises:
+        ValueError: there are not two. TypeError: they are not integers.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, key: Any) -> StrongHashSpec:
+        if len(key) != 2:
+            raise ValueError(f"key must have size 2, got {len(key)}.")
+        if not all(isinstance(part, (int, np.integer)) for part in key):
+            raise TypeError(f"Invalid key {key}. Must be unsigned integer values.")
+        return super().__new__(cls, "stronghash", key)
+
+
+def _buckets(words: Tensor, count: int, spec: HasherSpec) -> Tensor:
+    """The bucket of each word.
+
+    Raises:
+        ValueError: there is no such hash function.
+    """
+    if spec.hasher == "fasthash":
+        return string_to_hash_bucket_fast(words, count)
+    if spec.hasher == "legacy":
+        return string_to_hash_bucket(words, count)
+    if spec.hasher == "stronghash":
+        return string_to_hash_bucket_strong(words, count, spec.key)
+    raise ValueError(
+        f"Unknown hasher {spec.hasher}: hasher_spec is FastHashSpec or a StrongHashSpec"
+    )
 
 
 class HashTable(StaticHashTable):
@@ -120,19 +166,22 @@ class TextFileStringTableInitializer(TextFileInitializer):
         )  # fmt: skip
 
 
-class IdTableWithHashBuckets:
+class IdTableWithHashBuckets(LookupInterface):
     """A table in which keys that another table lacks fall into buckets after its entries.
 
     Args:
         table: from keys to numbers; None: there are only buckets.
         num_oov_buckets: how many buckets.
-        hasher_spec: FastHashSpec.
+        hasher_spec: FastHashSpec or a StrongHashSpec.
         name: of the operations.
-        key_dtype: string or an integer; None: string.
+        key_dtype: string or an integer; None: that of the table, string without one.
+
+    Attributes:
+        initializer: the operation that fills the table.
 
     Raises:
-        ValueError: there is neither a table nor a bucket. TypeError: hasher_spec is not
-            FastHashSpec.
+        ValueError: there is neither a table nor a bucket. TypeError: hasher_spec is not a
+            HasherSpec, or the keys or values of the table are of other dtypes.
     """
 
     def __init__(
@@ -145,14 +194,28 @@ class IdTableWithHashBuckets:
     ) -> None:
         if table is None and num_oov_buckets <= 0:
             raise ValueError(f"oov_buckets must be > 0 if no table is supplied: {num_oov_buckets}")
-        if not isinstance(hasher_spec, HasherSpec) or hasher_spec.hasher != "fasthash":
-            raise TypeError(f"hasher_spec must be FastHashSpec, got {hasher_spec!r}")
-        self._table, self._buckets = table, num_oov_buckets
-        self.key_dtype = dtypes.as_dtype(key_dtype or dtypes.string)
-        self.value_dtype = dtypes.int64
-        self.name = name or "hash_bucket"
-        if table is not None:
-            self.initializer = self.init = table.initializer
+        if not isinstance(hasher_spec, HasherSpec):
+            raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
+        kind = dtypes.string if table is None else table.key_dtype
+        super().__init__(key_dtype or kind, dtypes.int64)
+        _check_keys(self.key_dtype, table)
+        self._table, self._buckets, self._hasher = table, num_oov_buckets, hasher_spec
+        given = (name or "").rstrip("/") or ("hash_bucket" if table is None else table.name)
+        self._name = given.rsplit("/", 1)[-1]
+        with scopes.name_scope("init"):
+            self.initializer = no_op() if table is None else table.initializer
+        self.init = self.initializer
+
+    @property
+    def name(self) -> str:
+        """The name of the table."""
+        return self._name
+
+    @property
+    def resource_handle(self) -> Tensor | None:
+        """The handle of the table behind; None: there are only buckets."""
+        found: Tensor | None = None if self._table is None else self._table.resource_handle
+        return found
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The numbers of keys: a tensor of their shape, or a SparseTensor of one.
@@ -172,7 +235,7 @@ class IdTableWithHashBuckets:
             if self._buckets == 0:
                 return self._known(given)
             words = given if given.dtype == dtypes.string else as_string(given)
-            bucket = string_to_hash_bucket_fast(words, self._buckets)
+            bucket = _buckets(words, self._buckets, self._hasher)
             if self._table is None:
                 return bucket
             known = self._known(given)
@@ -187,8 +250,28 @@ class IdTableWithHashBuckets:
     def size(self, name: str | None = None) -> Any:
         """The number of values."""
         with scopes.name_scope(name, f"{self.name}_Size"):
-            known = 0 if self._table is None else self._table.size()
+            known = np.int64(0) if self._table is None else self._table.size()
             return elementwise.add(known, convert_to_tensor(self._buckets, dtypes.int64))
+
+
+def _check_keys(key_dtype: dtypes.DType, table: Any) -> None:
+    """Raises TypeError: keys are neither integers nor strings, or not what the table takes."""
+    if not (key_dtype.is_integer or key_dtype == dtypes.string):
+        raise TypeError(f"Invalid key_dtype, expected integer or string, got {key_dtype.name}.")
+    if table is None:
+        return
+    if table.key_dtype not in (dtypes.int64, dtypes.string):
+        raise TypeError(
+            f"Invalid key dtype, expected one of int64, string, but got {table.key_dtype.name}."
+        )
+    if table.key_dtype.is_integer != key_dtype.is_integer:
+        expected = "integer" if key_dtype.is_integer else "non-integer"
+        raise TypeError(f"Invalid key dtype, expected {expected} but got {table.key_dtype.name}.")
+    if table.value_dtype != dtypes.int64:
+        raise TypeError(
+            f"Invalid value dtype, expected int64 but got {table.value_dtype.name}: buckets are "
+            "numbered after the table's values"
+        )
 
 
 # ---- words to numbers ----
@@ -222,7 +305,7 @@ def index_table_from_file(
         num_oov_buckets: how many further numbers there are for other words, by their hash; 0:
             they get default_value.
         vocab_size: number of lines; None: all.
-        hasher_spec: FastHashSpec.
+        hasher_spec: FastHashSpec or a StrongHashSpec.
         key_dtype: string, or an integer for files of numbers.
         key_column_index, value_column_index, delimiter: of columns, if lines have several.
 

@@ -1,28 +1,25 @@
 """tf.lookup: tables from words or numbers to others, kept and searched by Python.
 
-A table is filled when its initializer is run (tables_initializer() runs those of all), and holds
-for all sessions from then on.
+A table is filled when its initializer is run (tables_initializer() runs those of all), for that
+session.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes, scopes
-from graphio.framework.collections import GraphKeys
+from graphio.framework import dtypes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.dtypes import DType
-from graphio.framework.graph import Operation, Tensor
+from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
-from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
-from graphio.ops.base.host import host_call
 from graphio.ops.math import comparison, elementwise
+from graphio.ops.state.tables import InitializableLookupTableBase, PairsInitializer
 from graphio.ops.strings.python_strings import string_to_hash_bucket_fast
 from graphio.support import errors
 
@@ -35,10 +32,9 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-Fill = Callable[[list[Array]], tuple[list[Any], list[Any]]]
 
 
-class KeyValueTensorInitializer:
+class KeyValueTensorInitializer(PairsInitializer):
     """Fills a table with pairs.
 
     Args:
@@ -63,7 +59,7 @@ class KeyValueTensorInitializer:
         first, second = (t.shape.with_rank(1) for t in self.inputs)
         if not first.is_compatible_with(second):
             raise ValueError(f"Shapes of keys and values differ: {first} and {second}")
-        self.key_dtype, self.value_dtype = (t.dtype for t in self.inputs)
+        super().__init__(*(t.dtype for t in self.inputs))
 
     def pairs(self, arrays: list[Array]) -> tuple[list[Any], list[Any]]:
         """Keys and values, from the inputs' arrays."""
@@ -77,7 +73,7 @@ class TextFileIndex:
     LINE_NUMBER = -1
 
 
-class TextFileInitializer:
+class TextFileInitializer(PairsInitializer):
     """Fills a table with the lines of a text file.
 
     Args:
@@ -97,7 +93,7 @@ class TextFileInitializer:
         self, filename: Any, key_dtype: Any, key_index: int, value_dtype: Any, value_index: int,
         vocab_size: int | None = None, delimiter: str = "\t", name: str | None = None,
     ) -> None:  # fmt: skip
-        self.key_dtype, self.value_dtype = map(dtypes.as_dtype, (key_dtype, value_dtype))
+        super().__init__(key_dtype, value_dtype)
         for dtype, index in ((self.key_dtype, key_index), (self.value_dtype, value_index)):
             _check_column(dtype, index)
         self._columns = (key_index, value_index)
@@ -155,7 +151,7 @@ def _column_words(column: int) -> str:
     return "the line" if column == TextFileIndex.WHOLE_LINE else f"column {column}"
 
 
-class StaticHashTable:
+class StaticHashTable(InitializableLookupTableBase):
     """A table that is filled once.
 
     Args:
@@ -171,85 +167,8 @@ class StaticHashTable:
     """
 
     def __init__(self, initializer: Any, default_value: Any, name: str | None = None) -> None:
-        self.key_dtype: DType = initializer.key_dtype
-        self.value_dtype: DType = initializer.value_dtype
-        self._found: dict[Any, Any] | None = None
-        with scope(name, "hash_table") as at:
-            self.name = at.rstrip("/")
-            self.default_value = convert_to_tensor(default_value, self.value_dtype, name="default")
-            self.default_value.shape.assert_is_compatible_with([])
-            self.initializer = self._call(
-                "InitializeTableV2", lambda arrays: self._fill(initializer.pairs, arrays),
-                initializer.inputs, [], "table_init",
-            )  # fmt: skip
-        scopes.get_default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, self.initializer)
+        super().__init__(default_value, initializer, name)
         self.init = self.initializer
-
-    @staticmethod
-    def _call(
-        tf_type: str, work: Callable[[list[Array]], list[Array]], inputs: Sequence[Tensor],
-        outputs: Sequence[tuple[DType, TensorShape]], name: str,
-    ) -> Operation:  # fmt: skip
-        return host_call(
-            lambda session: work, inputs, outputs, function=f"table/{tf_type}", name=name,
-            tf_type=tf_type,
-        )  # fmt: skip
-
-    def _fill(self, pairs: Fill, arrays: list[Array]) -> list[Array]:
-        keys, values = pairs(arrays)
-        found: dict[Any, Any] = {}
-        for key, value in zip(keys, values, strict=True):
-            if found.setdefault(key, value) != value:
-                raise errors.FailedPreconditionError(
-                    message=f"HashTable has different value for same key. Key {key!r} has "
-                    f"{found[key]!r} and trying to add value {value!r}"
-                )
-        self._found = found
-        return []
-
-    def _filled(self) -> dict[Any, Any]:
-        if self._found is None:
-            raise errors.FailedPreconditionError(
-                message=f"Table not initialized: run tf.tables_initializer() before '{self.name}' "
-                "is used"
-            )
-        return self._found
-
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The values of keys: a tensor of their shape, or a SparseTensor of one.
-
-        Raises:
-            TypeError: keys are not of key_dtype.
-            FailedPreconditionError: of the run: the initializer has not run.
-        """
-        if isinstance(keys, SparseTensor):
-            return keys.with_values(self.lookup(keys.values, name))
-        with scope(name, f"{self.name.rsplit('/', 1)[-1]}_Lookup") as at:
-            given = convert_to_tensor(keys, name="keys")
-            if given.dtype != self.key_dtype:
-                raise TypeError(
-                    f"Signature mismatch. Keys must be dtype {self.key_dtype.name}, got "
-                    f"{given.dtype.name}."
-                )
-
-            def work(arrays: list[Array]) -> list[Array]:
-                found, other = self._filled(), arrays[1].item()
-                result = np.empty(arrays[0].shape, self.value_dtype.as_numpy_dtype)
-                result.reshape(-1)[:] = [found.get(k, other) for k in arrays[0].ravel().tolist()]
-                return [result]
-
-            outputs = [(self.value_dtype, given.shape)]
-            return self._call(
-                "LookupTableFindV2", work, [given, self.default_value], outputs, at
-            ).outputs[0]
-
-    def size(self, name: str | None = None) -> Tensor:
-        """The number of pairs: an int64 scalar."""
-        with scope(name, f"{self.name.rsplit('/', 1)[-1]}_Size") as at:
-            outputs = [(dtypes.int64, TensorShape([]))]
-            return self._call(
-                "LookupTableSizeV2", lambda _: [np.array(len(self._filled()))], [], outputs, at
-            ).outputs[0]
 
 
 class StaticVocabularyTable:

@@ -6,8 +6,8 @@ import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from graphio.train.checkpoints import checkpoint_state, hints, renaming, slices
 from graphio.train.checkpoints.user_state import Stateful, missing
 from graphio.train.interop.sources import CheckpointSource, Resource, Source, open_source
 from graphio.variables.variables import Variable
+
+if TYPE_CHECKING:
+    from graphio.ops.state.mutable_tables import SavedTable
 
 Array = np.ndarray[Any, Any]
 _CALLER = 5  # stacklevel of the caller of Saver.restore, from a function that `restore` calls
@@ -60,6 +63,7 @@ class Target:
         iterators: whether the positions of iterators are restored.
         objects: name to object with get_state and set_state.
         complete: whether to warn of a random generator that is not restored.
+        tables: name in the checkpoint to lookup table.
     """
 
     session: Any
@@ -67,6 +71,15 @@ class Target:
     iterators: bool
     objects: Mapping[str, Stateful]
     complete: bool
+    tables: Mapping[str, SavedTable] = field(default_factory=dict)
+
+    def of_tables(self) -> Required:
+        """Names in the checkpoint to dtype and shape of the tables' keys and values."""
+        return {
+            name + part: declared
+            for name, table in self.tables.items()
+            for part, declared in table.declared().items()
+        }
 
 
 def restore_from(where: Any, target: Target, options: Options) -> Source:
@@ -135,7 +148,9 @@ def restore(target: Target, source: Source, options: Options) -> None:
     rows: Rows = source.entries()
     ignored, wrong = renaming.matching(options.ignore, _all_names(target), "ignore")
     wholes = (part.variable_name for part in slices.missing_parts(target.variables, ()).values())
-    names, more = renaming.renamed(rows, options.assignment_map, {*target.variables, *wholes})
+    of_tables = {n: kind for n, kind in target.of_tables().items() if n not in ignored}
+    known = {*target.variables, *wholes, *of_tables}
+    names, more = renaming.renamed(rows, options.assignment_map, known)
     chosen = {key: v for key, v in target.variables.items() if key not in ignored}
     parts = slices.missing_parts(chosen, names)
     requested: dict[str, tuple[int, Sequence[int | None] | None]] = {
@@ -144,6 +159,7 @@ def restore(target: Target, source: Source, options: Options) -> None:
     requested |= {
         part.variable_name: (chosen[k].dtype.number, part.shape) for k, part in parts.items()
     }
+    requested |= of_tables
     problems = find_problems(
         rows,
         requested,
@@ -167,16 +183,35 @@ def restore(target: Target, source: Source, options: Options) -> None:
         if part.variable_name not in absent
     }
     of_parts = [name for name, _ in cut.values()]
-    array = _reader(target.session.state, source, dict.fromkeys([*found, *of_parts]), options)
+    tables = {name: names[name] for name in of_tables if name not in absent}
+    read = dict.fromkeys([*found, *of_parts, *tables.values()])
+    array = _reader(target.session.state, source, read, options)
     values = _converted(array, found, options.cast)
     values |= _cut(array, cut, options.cast)
     declared = {v.op.name: (v.dtype.number, static_shape(v)) for v in (*found.values(), *cut)}
-    _assign(target, source, values, declared, ignored)
+    _assign(target, source, values, declared, ignored, _loads(array, target.tables, tables))
+
+
+def _loads(
+    array_of: Callable[[str], Array | Stored],
+    tables: Mapping[str, SavedTable],
+    names: Mapping[str, str],
+) -> list[tuple[SavedTable, list[Array]]]:
+    """Lookup tables with their keys and values; names: of the stored ones by those requested."""
+    loads = []
+    for name, table in tables.items():
+        parts = [names.get(name + part) for part in table.declared()]
+        if None not in parts:
+            found = [array_of(part) for part in parts if part is not None]
+            arrays = [x if isinstance(x, np.ndarray) else x.array() for x in found]
+            loads.append((table, [np.array(x) for x in arrays]))
+    return loads
 
 
 def _all_names(target: Target) -> Iterable[str]:
     root = target.session.graph.root
-    return [*target.variables, *root.generators, *ITERATORS.of(root), *target.objects]
+    others = (*ITERATORS.of(root), *target.objects, *target.of_tables())
+    return [*target.variables, *root.generators, *others]
 
 
 def _settle_missing(
@@ -262,6 +297,7 @@ def _assign(
     values: Mapping[str, Array | Stored],
     declared: Required,
     ignored: set[str],
+    tables: Sequence[tuple[SavedTable, list[Array]]],
 ) -> None:
     """The only part that changes the session; a failure is rolled back."""
     session = target.session
@@ -276,6 +312,9 @@ def _assign(
         _give_back(target.objects, resources, undo)
         if target.iterators:
             _move_iterators(session, resources, undo)
+        for table, arrays in tables:
+            undo.callback(table.load, session, table.arrays(session))
+            table.load(session, arrays)
         given = isinstance(source, CheckpointSource)
         session.state.assign(values, generators, given=given, declared=declared)
         undo.pop_all()

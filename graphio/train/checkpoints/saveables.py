@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphio.framework import scopes
 from graphio.framework.collections import GraphKeys
 from graphio.framework.graph import Graph
 from graphio.variables.partitioned_variables import PartitionedVariable
 from graphio.variables.variables import Variable, variables_of
+
+if TYPE_CHECKING:
+    from graphio.ops.state.mutable_tables import SavedTable
 
 __all__ = ["Saveables", "of_message", "of_session", "of_var_list"]
 
@@ -19,15 +22,17 @@ _OWN_VALUE = "VARIABLE_VALUE"
 
 
 class Saveables(NamedTuple):
-    """Variables and iterators to save.
+    """Variables, iterators and lookup tables to save.
 
     Attributes:
         variables: by their names in the checkpoint.
         iterators: whether the variables given include iterators.
+        tables: lookup tables that operations change, by their names in the checkpoint.
     """
 
     variables: dict[str, Variable]
     iterators: bool = False
+    tables: Mapping[str, SavedTable] = {}
 
 
 def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
@@ -49,15 +54,35 @@ def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
         raise ValueError("No variables to save")
     items = var_list.items() if isinstance(var_list, Mapping) else [(None, v) for v in var_list]
     named: dict[str, Variable] = {}
+    tables: dict[str, SavedTable] = {}
     seen: set[int] = set()
     iterators = False
     for key, value in sorted(items, key=_key) if isinstance(var_list, Mapping) else items:
         if _is_iterator(value):
             iterators = True
             continue
+        if not isinstance(value, Variable) and _is_table(value):
+            _add_table(tables, key, value)
+            continue
         _add(named, seen, key, value)
     _check_wholes(named)
-    return Saveables(named, iterators)
+    for name in (f"{t}{part}" for t, table in tables.items() for part in table.declared()):
+        if name in named:
+            raise ValueError(
+                f"At least two variables have the same name: {name}, a variable and a part of a "
+                "lookup table"
+            )
+    return Saveables(named, iterators, tables)
+
+
+def _add_table(tables: dict[str, SavedTable], key: str | None, table: SavedTable) -> None:
+    name = key or table.saved_name
+    if name in tables:
+        raise ValueError(
+            f"At least two variables have the same name: {name}, of two lookup tables; give the "
+            "tables different names, or the Saver a dict"
+        )
+    tables[name] = table
 
 
 def _check_wholes(named: Mapping[str, Variable]) -> None:
@@ -130,6 +155,12 @@ def _is_iterator(saveable: Any) -> bool:
     from graphio.data.iterator import IteratorSaveable  # tf.data is loaded where it is used
 
     return isinstance(saveable, IteratorSaveable)
+
+
+def _is_table(saveable: Any) -> bool:
+    from graphio.ops.state.mutable_tables import SavedTable  # tables are loaded where they are used
+
+    return isinstance(saveable, SavedTable)
 
 
 def of_message(keys: Any, names: Any, import_scope: str | None) -> Saveables:

@@ -40,7 +40,8 @@ class Saver(Described):
 
     Args:
         var_list: variables, or a dict from names in the checkpoint to variables, among them what
-            tf.data.experimental.make_saveable_from_iterator gave, and objects that own variables,
+            tf.data.experimental.make_saveable_from_iterator gave, lookup tables that operations
+            change, and objects that own variables,
             with TensorFlow's method _gather_saveables_for_checkpoint; None: all global variables
             and saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
@@ -131,6 +132,7 @@ class Saver(Described):
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
         self._positions = False  # of iterators, in var_list
+        self._tables: Mapping[str, Any] = {}
         most, hours = kept(max_to_keep, keep_checkpoint_every_n_hours)
         best = (best_to_keep, best_metric, best_mode)
         self._retention = Retention(most, hours, ranking(*best, most))
@@ -169,7 +171,7 @@ class Saver(Described):
         self._take(of_message(saver.key, saver.variable, import_scope))
 
     def _take(self, found: Saveables) -> None:
-        self._variables, self._positions = found
+        self._variables, self._positions, self._tables = found
         self._iterators = self._iterators or self._positions
 
     def build(self) -> None:
@@ -286,6 +288,7 @@ class Saver(Described):
             self._objects,
             self._sharded,
             self.inspect,
+            self._tables,
         )
         request = saving.Request(
             os.fsdecode(save_path),
@@ -296,7 +299,8 @@ class Saver(Described):
             blobs,
             numbers,
         )
-        if not (contents.variables or self._positions or self._objects or blobs):
+        others = self._positions or self._objects or self._tables
+        if not (contents.variables or others or blobs):
             saving.save_graph(sess, contents, request, self._layer)
             return None
         with self._background.turn:
@@ -404,7 +408,7 @@ class Saver(Described):
         """
         variables = of_session(sess, self._built("restore"))
         self._background.join()
-        if not (variables or self._positions or self._objects):
+        if not (variables or self._positions or self._objects or self._tables):
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -417,7 +421,9 @@ class Saver(Described):
             self._reshape if reshape is None else reshape,
             verify,
         )
-        target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
+        target = restoring.Target(
+            sess, variables, self._iterators, self._objects, self._whole, self._tables
+        )
         source = restoring.restore_from(where, target, options)
         if self._recover and isinstance(source, CheckpointSource):
             self._take_list(self._retention.adopt, source.checkpoint.prefix)

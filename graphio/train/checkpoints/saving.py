@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from graphio.train.checkpoints.background import Memory
 from graphio.train.checkpoints.retention import Retention
 from graphio.train.checkpoints.user_state import Stateful
 from graphio.variables.variables import Variable
+
+if TYPE_CHECKING:
+    from graphio.ops.state.mutable_tables import SavedTable
 
 __all__ = [
     "Contents",
@@ -57,6 +60,7 @@ class Contents:
         objects: user-defined, by name.
         sharded: whether each device has separate data files.
         inspect: called with the values before anything is written; what it raises ends the save.
+        tables: lookup tables by their names in the checkpoint.
     """
 
     variables: Mapping[str, Variable]
@@ -67,6 +71,7 @@ class Contents:
     objects: Mapping[str, Stateful] = field(default_factory=dict)
     sharded: bool = False
     inspect: Callable[[Mapping[str, Array]], None] | None = None
+    tables: Mapping[str, SavedTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     values = _values(session.state, contents.variables)
     if memory is not None and not session.state.lasting:
         values = memory.copies(values)
+    values = {**values, **_of_tables(session, contents.tables)}
     resources: dict[str, Resource] = dict(session.state.generators())
     if contents.iterators:
         resources.update(_iterators(session))
@@ -264,6 +270,15 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
         )
     values = state.views([v.op.name for v in variables.values()])
     return slices.joined(variables, dict(zip(variables, values, strict=True)))
+
+
+def _of_tables(session: Any, tables: Mapping[str, SavedTable]) -> dict[str, Array]:
+    """The keys and values of lookup tables by their names in the checkpoint."""
+    return {
+        name + part: array
+        for name, table in tables.items()
+        for part, array in zip(table.declared(), table.arrays(session), strict=True)
+    }
 
 
 def _devices(contents: Contents) -> dict[str, str]:

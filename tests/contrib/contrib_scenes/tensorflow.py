@@ -3,6 +3,7 @@ contrib run. What they import and 2.21 lacks comes from the same folder; compile
 are missing are written here in numpy.
 
 python -m contrib_scenes.tensorflow FOLDER [MODULE ...]
+python -m contrib_scenes.tensorflow tables
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from contrib_scenes import recording
+from contrib_scenes import lookup_scenes, recording
 
 #: modules of TensorFlow that are taken from 1.15.5, although 2.21 has them
 TAKEN = (
@@ -209,18 +210,40 @@ def _bijectors(path: str) -> types.SimpleNamespace:
     return names
 
 
+def _write(module: str, found: dict[str, Any]) -> None:
+    rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in found.items()]
+    target = recording.FOLDER / f"{module}.json"
+    target.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    print(f"{target}: {len(found)} scenes")
+
+
+def record_tables() -> None:
+    """Records the scenes of lookup tables, with the classes of 2.21."""
+    tf: Any = importlib.import_module("tensorflow.compat.v1")
+    tf.disable_v2_behavior()
+    tables: Any = importlib.import_module("tensorflow.python.ops.lookup_ops")
+    names = lookup_scenes.SCENES
+    _write(
+        "lookup",
+        {
+            name: lookup_scenes.record(tf, lambda part: getattr(tables, part), name)
+            for name in names
+        },
+    )
+
+
 def main() -> None:
     """Records the named modules of scenes, or all."""
+    if sys.argv[1:] == ["tables"]:
+        return record_tables()
     tf, contrib = load(Path(sys.argv[1]))
     for module in sys.argv[2:] or recording.MODULES:
         found = {
             name: recording.record(tf, contrib, scene)
             for name, scene in recording.scenes(module).items()
         }
-        rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in found.items()]
-        target = recording.FOLDER / f"{module}.json"
-        target.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-        print(f"{target}: {len(found)} scenes")
+        _write(module, found)
+    return None
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """tf.lookup: tables from words or numbers to others, kept and searched by Python."""
 
+from graphio.lookup import experimental
 from graphio.ops.state.lookup import (
     KeyValueTensorInitializer,
     StaticHashTable,
@@ -14,4 +15,5 @@ __all__ = [
     "StaticVocabularyTable",
     "TextFileIndex",
     "TextFileInitializer",
+    "experimental",
 ]

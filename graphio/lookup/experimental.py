@@ -1,0 +1,5 @@
+"""tf.lookup.experimental: a table that operations change."""
+
+from graphio.ops.state.mutable_tables import DenseHashTable
+
+__all__ = ["DenseHashTable"]
