@@ -10,13 +10,14 @@ from typing import Any
 
 from graphio.autodiff.custom_gradients import grad_pass_through
 from graphio.contrib.rnn.base import limited
+from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.layers.base import Layer
 from graphio.layers.rnn import dynamic_rnn, static_rnn
 from graphio.layers.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple
+from graphio.ops.array import arranging, filling, index
 from graphio.ops.array import surface as array
-from graphio.ops.array.arranging import reverse_sequence
-from graphio.ops.array.index import reverse
+from graphio.ops.math import elementwise
 from graphio.variables import initializers
 
 __all__ = [
@@ -229,8 +230,8 @@ def _backwards(x: Any, lengths: Any) -> Any:
     if isinstance(x, list):
         return x[::-1]
     if lengths is None:
-        return reverse(x, [0])
-    return reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
+        return index.reverse(x, [0])
+    return arranging.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
 class LSTMBlockWrapper(Layer):
@@ -278,6 +279,30 @@ class LSTMBlockWrapper(Layer):
         return self._over_time(inputs, LSTMStateTuple(*initial_state), sequence_length)
 
     def _over_time(self, inputs: Any, state: LSTMStateTuple, lengths: Any) -> Any:
+        cells, outputs = self._call_cell(inputs, state.c, state.h, state.c.dtype, lengths)
+        if lengths is None:
+            return outputs, LSTMStateTuple(cells[-1], outputs[-1])
+        size = array.shape(inputs)
+        known = array.transpose(arranging.sequence_mask(lengths, size[0], outputs.dtype))
+        outputs *= array.expand_dims(known, -1)
+        ends = elementwise.cast(lengths, dtypes.int32)
+        at = array.stack([ends, filling.range(size[1])], axis=1)
+        # an empty sequence ends with its first state
+        ended = [
+            index.gather_nd(array.concat([array.expand_dims(first, 0), steps], 0), at)
+            for first, steps in ((state.c, cells), (state.h, outputs))
+        ]
+        return outputs, LSTMStateTuple(*ended)
+
+    def _call_cell(
+        self,
+        inputs: Any,
+        initial_cell_state: Any,
+        initial_output: Any,
+        dtype: Any,
+        sequence_length: Any,
+    ) -> tuple[Any, Any]:
+        """The states c and the outputs of all steps, each (time, batch, num_units)."""
         raise NotImplementedError("Abstract method")
 
 

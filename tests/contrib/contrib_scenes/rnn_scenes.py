@@ -125,6 +125,7 @@ SCENES: dict[str, Callable[[Any, Any], Any]] = {
         ),
         (B, 2, 2, 2, 1), [(B, 2, 2, 2, 2)] * 2,
     ),
+    "device": over_time(lambda rnn: rnn.DeviceWrapper(rnn.GRUCell(H), "/cpu:0")),
     "input_projection": over_time(
         lambda rnn: rnn.InputProjectionWrapper(rnn.GRUCell(H), 5, activation=abs)
     ),
@@ -163,6 +164,16 @@ def conv_2d(tf: Any, contrib: Any) -> Any:
     )
     state = cell.zero_state(B, tf.float32)
     return cell(tf.constant(numbers("x", (B, 3, 2, 1))), state)
+
+
+@scene
+def conv_joined(tf: Any, contrib: Any) -> Any:
+    """The inputs are joined to the outputs."""
+    cell = contrib("rnn").ConvLSTMCell(
+        conv_ndims=1, input_shape=[4, 2], output_channels=2, kernel_shape=[3], skip_connection=True
+    )
+    state = tuple(tf.constant(numbers(f"s{i}", (B, 4, 2))) for i in range(2))
+    return cell(tf.constant(numbers("x", (B, 4, 2))), state)
 
 
 def grid(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
@@ -339,6 +350,28 @@ def lstm_fused(tf: Any, contrib: Any) -> Any:
     first = net(inputs, dtype=tf.float32, sequence_length=tf.constant([2, 3]))
     state = tuple(tf.constant(numbers(f"s{i}", (B, H))) for i in range(2))
     return first, net(inputs, initial_state=state)
+
+
+@scene
+def lstm_wrapped(tf: Any, contrib: Any) -> Any:
+    """A net of a program, which gives the states of all steps."""
+
+    class Sums(contrib("rnn").LSTMBlockWrapper):  # type: ignore[misc]
+        num_units = D
+
+        def _call_cell(self, inputs: Any, c: Any, h: Any, dtype: Any, lengths: Any) -> Any:
+            assert dtype == tf.float32
+            return tf.cumsum(inputs) + c, tf.tanh(inputs) + h
+
+    net, inputs = Sums(), tf.stack(sequence(tf), 0)
+    state = tuple(tf.constant(numbers(f"s{i}", (B, D))) for i in range(2))
+    listed, _ = net(sequence(tf), dtype=tf.float32)
+    assert isinstance(listed, list)
+    return [
+        net(inputs, dtype=tf.float32, sequence_length=tf.constant([0, 2])),
+        net(inputs, initial_state=state, sequence_length=tf.constant([2, 1])),
+        net(inputs, initial_state=state), listed,
+    ]  # fmt: skip
 
 
 @scene
