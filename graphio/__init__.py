@@ -84,8 +84,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.framework.constants": (
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
-        "register_tensor_conversion_function",
     ),
+    "graphio.framework.conversions": ("register_tensor_conversion_function",),
     "graphio.autodiff.custom_gradients": (
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient", "no_gradient",
         "grad_pass_through",

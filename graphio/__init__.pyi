@@ -96,7 +96,7 @@ from graphio.framework.constants import constant as constant
 from graphio.framework.constants import convert_to_tensor as convert_to_tensor
 from graphio.framework.constants import placeholder as placeholder
 from graphio.framework.constants import placeholder_with_default as placeholder_with_default
-from graphio.framework.constants import register_tensor_conversion_function as register_tensor_conversion_function
+from graphio.framework.conversions import register_tensor_conversion_function as register_tensor_conversion_function
 from graphio.framework.devices import DeviceSpec as DeviceSpec
 from graphio.framework.dtypes import DType as DType
 from graphio.framework.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES

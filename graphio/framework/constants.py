@@ -6,13 +6,12 @@ numpy arrays keep their dtype; nothing is converted between tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphio.engine import array_likes
-from graphio.framework import dtypes, registered, scopes, source
+from graphio.framework import conversions, dtypes, registered, scopes, source
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import Dimension, TensorShape, as_shape
@@ -24,26 +23,9 @@ __all__ = [
     "convert_to_tensor",
     "placeholder",
     "placeholder_with_default",
-    "register_tensor_conversion_function",
 ]
 
 Array = np.ndarray[Any, Any]
-
-_conversions: list[tuple[type, Callable[..., Tensor]]] = []
-
-
-@api_guard.guarded
-def register_tensor_conversion_function(
-    base_type: type, conversion_func: Callable[..., Tensor], priority: int = 100
-) -> None:
-    """Makes convert_to_tensor take objects of base_type.
-
-    Args:
-        base_type: a class.
-        conversion_func: called as f(value, dtype=None, name=None, as_ref=False).
-        priority: accepted; the latest registration wins.
-    """
-    _conversions.insert(0, (base_type, conversion_func))
 
 
 @api_guard.guarded
@@ -309,10 +291,11 @@ def convert_to_tensor(
     requested = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     preferred_dtype = dtype_hint if preferred_dtype is None else preferred_dtype
     if isinstance(value, Tensor):
-        return _checked(value, requested)
-    for base_type, conversion in _conversions:
-        if isinstance(value, base_type):
-            return _checked(conversion(value, dtype=requested, name=name, as_ref=False), requested)
+        return conversions.of_dtype(value, requested)
+    hint = None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype).base_dtype
+    found = conversions.converted(value, requested, hint, name)
+    if found is not None:
+        return found
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
@@ -329,7 +312,7 @@ def convert_to_tensor(
     if isinstance(value, Dimension):
         return constant(value.value, requested or dtypes.int32, name=name or "Const")
     if hasattr(value, "__tf_tensor__"):
-        return _checked(value.__tf_tensor__(requested, name), requested)
+        return conversions.of_dtype(value.__tf_tensor__(requested, name), requested)
     if isinstance(value, (list, tuple)) and any(_is_symbolic(v) for v in _leaves(value)):
         return _stacked(value, requested, name)
     if requested is None and preferred_dtype is not None:
@@ -341,7 +324,7 @@ def convert_to_tensor(
 
 
 def _is_symbolic(value: Any) -> bool:
-    return isinstance(value, (Tensor, *(base for base, _ in _conversions)))
+    return isinstance(value, Tensor) or conversions.is_convertible(value)
 
 
 def _stacked(value: Any, requested: DType | None, name: str | None) -> Tensor:
@@ -359,15 +342,6 @@ def _packed(value: Any, kind: DType) -> Tensor:
     if not _is_symbolic(value):
         return convert_to_tensor(value, kind)
     return registered.cast(convert_to_tensor(value), kind)
-
-
-def _checked(tensor: Tensor, requested: DType | None) -> Tensor:
-    if requested is not None and tensor.dtype != requested:
-        raise ValueError(
-            f"Tensor conversion requested dtype {requested.name} for Tensor with dtype "
-            f"{tensor.dtype.name}: {tensor!r}"
-        )
-    return tensor
 
 
 @api_guard.guarded

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphio.framework import dtypes, registered
 from graphio.framework.composite import Composite
-from graphio.framework.constants import convert_to_tensor, register_tensor_conversion_function
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.conversions import of_dtype, register_tensor_conversion_function
 from graphio.framework.dtypes import as_dtype
 from graphio.framework.folding import constant_shape
 from graphio.framework.tensor_shape import TensorShape, as_shape
@@ -122,7 +123,7 @@ class IndexedSlices(Composite):
 def _to_tensor(
     value: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
-    return value.to_tensor(name=name)
+    return of_dtype(value.to_tensor(name=name), dtype)
 
 
 register_tensor_conversion_function(IndexedSlices, _to_tensor)

@@ -9,13 +9,8 @@ import numpy as np
 
 from graphio.framework import api_boundary, dtypes, registered, scopes, tracebacks
 from graphio.framework.composite import Composite
-from graphio.framework.constants import (
-    as_array,
-    constant,
-    convert_to_tensor,
-    placeholder,
-    register_tensor_conversion_function,
-)
+from graphio.framework.constants import as_array, constant, convert_to_tensor, placeholder
+from graphio.framework.conversions import register_tensor_conversion_function
 from graphio.framework.folding import constant_shape
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape

@@ -24,7 +24,8 @@ from graphio.framework import (
     variable_reads,
 )
 from graphio.framework.collections import GraphKeys
-from graphio.framework.constants import convert_to_tensor, register_tensor_conversion_function
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.conversions import of_dtype, register_tensor_conversion_function
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.graph_state.attachments import COLOCATION_GROUPS, VARIABLES
@@ -764,7 +765,7 @@ def _made_again(tensor: Tensor) -> set[Operation]:
 def _convert(
     value: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
-    return value.value()
+    return of_dtype(value.value(), dtype)
 
 
 register_tensor_conversion_function(Variable, _convert)

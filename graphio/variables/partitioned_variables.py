@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from graphio.framework import dtypes, scopes
-from graphio.framework.constants import convert_to_tensor, register_tensor_conversion_function
+from graphio.framework.constants import convert_to_tensor
+from graphio.framework.conversions import register_tensor_conversion_function
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
 from graphio.framework.save_slice_info import Partitioned, SaveSliceInfo, parts_of

@@ -129,7 +129,7 @@ def test_blocks_of_queue_runners_are_not_nested() -> None:
     with tf.Session() as session:
         with slim.queues.QueueRunners(session):
             assert session.run(queue.dequeue()) == 4
-            with pytest.raises(slim.queues.NestedQueueRunnerError):  # noqa: SIM117
+            with pytest.raises(slim.queues.NestedQueueRunnerError):
                 with slim.queues.QueueRunners(session):
                     pass
 

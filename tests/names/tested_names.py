@@ -1,10 +1,10 @@
 """Which files of tests use a name of TensorFlow that docs/names.md counts as there.
 
-python tests/docs/tested_names.py    prints each name with a file that tests it
+python tests/names/tested_names.py    prints each name with a file that tests it
 
 A file uses the name `image.rotate` where it says `image.rotate`, or `pictures.rotate` after
-`pictures = tf.image`, or where it has the string "rotate" or "image.rotate". Names of one object,
-such as `tf.is_inf` and `tf.math.is_inf`, need one test.
+`pictures = tf.image`, or where it has the string "rotate" or "image.rotate". The names of an
+object, such as `tf.is_inf` and `tf.math.is_inf`, need one test.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ import names_page  # noqa: E402
 from graphio.python import names  # noqa: E402
 
 #: files that list names without a use of them
-LISTS = ("framework/api_guards.py", "docs/tested_names.py", "docs/test_tested_names.py")
+LISTS = ("framework/api_guards.py", "names/tested_names.py", "names/test_tested_names.py")
 #: tables of values by public path
-TABLES = ("tensorflow_api/constants.json",)
+TABLES = ("names/constants.json",)
 
 
 def counted() -> dict[str, Any]:
@@ -51,7 +51,7 @@ def groups(objects: dict[str, Any]) -> dict[Any, list[str]]:
 
 
 def identity(path: str, value: Any) -> Any:
-    """What two names of an object share; for constants that is their last name and their value."""
+    """The key that the names of an object share; of a constant its last name and its value."""
     if isinstance(value, (str, int, float, bool, type(None))):
         return path.rpartition(".")[2], repr(value)
     return id(inspect.unwrap(value) if inspect.isfunction(value) else value)

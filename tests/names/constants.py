@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 STORED = Path(__file__).with_suffix(".json")
-#: what differs between versions of TensorFlow
+#: names that differ between versions of TensorFlow
 _VERSIONS = ("VERSION", "GIT_VERSION", "COMPILER_VERSION", "GRAPH_DEF_VERSION")
 
 
