@@ -36,6 +36,7 @@ class _Defaults:
     """Settings of the process that a program may switch."""
 
     use_resource = False
+    control_flow_v2 = False
 
 
 @api_guard.guarded
@@ -58,18 +59,20 @@ def resource_variables_enabled() -> bool:
 
 @api_guard.guarded
 def enable_control_flow_v2() -> None:
-    """Nothing: a branch or a loop is one operation with bodies already."""
+    """Sets what control_flow_v2_enabled gives; a branch or a loop is one operation anyway."""
+    _Defaults.control_flow_v2 = True
 
 
 @api_guard.guarded
 def disable_control_flow_v2() -> None:
-    """Nothing: there is one kind of control flow."""
+    """Sets what control_flow_v2_enabled gives; a branch or a loop is one operation anyway."""
+    _Defaults.control_flow_v2 = False
 
 
 @api_guard.guarded
 def control_flow_v2_enabled() -> bool:
-    """True: a branch or a loop is one operation with bodies."""
-    return True
+    """Whether the program has called enable_control_flow_v2; False at first, as in TensorFlow."""
+    return _Defaults.control_flow_v2
 
 
 @api_guard.guarded

@@ -112,17 +112,17 @@ def test_labels_become_rows_with_a_one() -> None:
 
 
 def test_descriptions_are_read_from_a_folder(tmp_path: Path, monkeypatch: Any) -> None:
-    texts = learn.datasets.text_datasets
+    articles = learn.datasets.text_datasets
     monkeypatch.setenv("TF_EXP_BASE_DIR", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="downloads nothing"):
-        texts.load_dbpedia()
+        articles.load_dbpedia()
     folder = tmp_path / "dbpedia_data" / "dbpedia_csv"
     folder.mkdir(parents=True)
     rows = [f'{i % 14 + 1},"title {i}","text, {i}"\n' for i in range(2001)]
     (folder / "train.csv").write_text("".join(rows))
     (folder / "test.csv").write_text("".join(rows[:3]))
-    texts.maybe_download_dbpedia(str(tmp_path / "dbpedia_data"))
-    every = texts.load_dbpedia("large")
+    articles.maybe_download_dbpedia(str(tmp_path / "dbpedia_data"))
+    every = articles.load_dbpedia("large")
     assert every.train.data.shape == (2001, 2) and every.train.data[1, 1] == "text, 1"
     small = learn.datasets.load_dataset("dbpedia")
     assert small.train.target.tolist() == [0 % 14 + 1, 1000 % 14 + 1, 2000 % 14 + 1]

@@ -21,7 +21,7 @@ def a_graph_and_registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 class Money:
-    """What a program converts."""
+    """A class of a program."""
 
 
 class Dollars(Money):

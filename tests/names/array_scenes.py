@@ -20,8 +20,8 @@ def comparisons(tf: Any) -> Any:
     ]  # fmt: skip
 
 
-def places(tf: Any) -> Any:
-    """Places of the largest and the smallest, of equal ones the first."""
+def positions(tf: Any) -> Any:
+    """Positions of the largest and the smallest, of equal ones the first."""
     twice = np.array([[3, 1, 3], [0, 0, 5]])
     return [
         tf.arg_max(TABLE, 1), tf.arg_min(TABLE, 0), tf.arg_max(twice, 1, tf.int32),
@@ -134,7 +134,7 @@ def pictures(tf: Any) -> Any:
 SCENES: dict[str, Scene] = {
     f.__name__: f
     for f in (
-        *(comparisons, places, sums, copies, sizes, casts, quantized_slopes, planes),
+        *(comparisons, positions, sums, copies, sizes, casts, quantized_slopes, planes),
         *(layers_of_old, pictures),
     )
 }

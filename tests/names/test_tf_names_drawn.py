@@ -12,7 +12,7 @@ import graphio as tf
 
 stats = pytest.importorskip("scipy.stats")
 
-#: the standard deviation of a normal distribution that is cut at two of its own
+#: the standard deviation of a normal distribution that is cut at two deviations
 CUT = 0.87962566103423978
 SHAPE, INPUTS = [3, 4, 5, 40], 60
 

@@ -29,7 +29,7 @@ from graphio.python import names  # noqa: E402
 #: files that list names without a use of them
 LISTS = ("framework/api_guards.py", "names/tested_names.py", "names/test_tested_names.py")
 #: tables of values by public path
-TABLES = ("names/constants.json",)
+TABLES = ("names/constants.json", "contrib/contrib_scenes/metrics.json")
 
 
 def counted() -> dict[str, Any]:
@@ -134,7 +134,7 @@ def forms(path: str) -> Iterator[str]:
 
 
 class Evidence:
-    """What the files of tests use.
+    """The names that the files of tests use.
 
     Args:
         used: each expression and string, with a file that has it.

@@ -90,8 +90,10 @@ def gradients(kind: str) -> Scene:
         y = tf.get_variable("y", initializer=TABLE[0])
         rows = tf.IndexedSlices(tf.constant(TABLE[:2]), tf.constant([0, 2]))
         pairs = [(tf.constant(TABLE * 2), x), (rows, y), (None, x)]
-        part = contrib(kind)
-        (part.learning if kind == "slim" else part).add_gradients_summaries(pairs)
+        if kind == "slim":
+            contrib("slim").learning.add_gradients_summaries(pairs)
+        else:
+            contrib("training").add_gradients_summaries(pairs)
 
     return scene
 
