@@ -93,10 +93,6 @@ def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[N
         yield
     finally:
         _Horizon.date = before
-#: TensorFlow 1.15's horizon of forward compatibility
-_HORIZON = (2019, 8, 21)
-    """Whether TensorFlow 1.15 writes models as of this day: whether it is before 21 August 2019."""
-    return (year, month, day) < _HORIZON
 
 
 if TYPE_CHECKING:

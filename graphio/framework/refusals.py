@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from graphio.framework.renamed import RENAMED
+from graphio.support.renamed import RENAMED
 
 __all__ = ["getter", "left_out", "refusal"]
 

@@ -163,15 +163,15 @@ def test_in_copies_of_the_folder_neither_program_finds_files_of_the_other(
     assert (code, facts["first"]["step"]) == (1, 0)  # the second goes on from the first
 
 
-def test_tensorflow_makes_resource_variables_where_it_is_asked(
+def test_tensorflow_makes_resource_variables_where_the_option_says_so(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = folder / "asked"
+    made = folder / "made"
     fault = "graphio.enable_resource_variables\n"  # loads it; then it is replaced
-    fault += f"graphio.enable_resource_variables = lambda: open({str(asked)!r}, 'w').close()\n"
+    fault += f"graphio.enable_resource_variables = lambda: open({str(made)!r}, 'w').close()\n"
     (folder / "tensorflow/__init__.py").write_text(FAKE + fault)
-    assert compared(capsys, "--", "1")[0] == 0 and not asked.exists()
-    assert compared(capsys, "--resource-variables", "--", "1")[0] == 0 and asked.exists()
+    assert compared(capsys, "--", "1")[0] == 0 and not made.exists()
+    assert compared(capsys, "--resource-variables", "--", "1")[0] == 0 and made.exists()
 
 
 def test_a_program_that_fails_is_refused_with_its_error(

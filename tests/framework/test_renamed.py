@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import graphio as tf
-from graphio.framework.renamed import RENAMED
+from graphio.support.renamed import RENAMED
 from graphio.python import names
 
 

@@ -18,6 +18,8 @@ import numpy as np
 
 #: the modules of scenes, whose SCENES are functions by name
 MODULES = ("name_scenes", "array_scenes", "layer_scenes", "rare_scenes")
+#: modules whose values depend on draws; test_fractional.py compares them
+DRAWN = ("fractional_scenes",)
 #: the collection of what a scene runs before its values
 BEFORE = "before"
 Scene = Callable[[Any], Any]
@@ -255,7 +257,7 @@ def main() -> None:
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
-    for module in sys.argv[1:] or MODULES:
+    for module in sys.argv[1:] or (*MODULES, *DRAWN):
         found = {name: values(tf, scene) for name, scene in scenes(module).items()}
         rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in found.items()]
         file(module).write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")

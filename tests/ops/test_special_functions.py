@@ -144,7 +144,7 @@ def test_slopes_at_the_ends_are_tensorflows(target: str) -> None:
         assert session.run(tf.gradients(tf.math.bessel_i1(x), x)[0]).tolist() == [0.5] * 3
         assert session.run(tf.gradients(tf.math.bessel_i1e(x), x)[0]).tolist() == [0.5] * 3
         assert session.run(tf.gradients(tf.math.bessel_i0(x), x)[0])[0] == 0.0
-        # a slope that is no number does not arrive where the gradient is 0
+        # a slope of nan does not arrive where the gradient is 0
         a = tf.constant([-1.0, 2.0])
         by_a = tf.gradients(tf.igamma(a, 1.5), a, tf.constant([0.0, 1.0]))[0]
         assert np.isfinite(session.run(by_a)).all()

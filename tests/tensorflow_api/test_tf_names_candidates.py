@@ -95,12 +95,12 @@ def test_learned_chances_are_how_often_classes_were_true(engine: str) -> None:
     sampler = tf.nn.learned_unigram_candidate_sampler
     assert sampler is tf.random.learned_unigram_candidate_sampler
     batches = [[[0, 1], [1, 1]], [[4, 1]], [[2, 3]]]
-    # what TensorFlow expects of 4 draws in three runs after one another
+    # the counts that TensorFlow expects of 4 draws in three runs after one another
     expected = [[[0.8, 0.8], [0.8, 0.8]], [[0.44444445, 1.7777778]], [[0.36363637, 0.36363637]]]
     with tf.Graph().as_default():
         true = tf.placeholder(tf.int64, [None, 2])
         made = sampler(true, 2, 4, False, 5, seed=3)
-        for _ in range(2):  # each session counts anew
+        for _ in range(2):  # each session starts its counts at 1 again
             counts = np.ones(5)
             with tf.Session(engine) as session:
                 for batch, theirs in zip(batches, expected, strict=True):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import engines
-import fractional_scenes
+import name_scenes
 import numpy as np
 import pytest
+from fractional_scenes import REAL, SETTINGS
 from gradient_check import check
 
 import graphio as tf
 from graphio.ops.nn import fractional
 
-STORED = json.loads(fractional_scenes.STORED.read_text(encoding="utf-8"))["fractional"]
+STORED = name_scenes.stored("fractional_scenes")["fractional"]
 POOLS = (tf.nn.fractional_max_pool, tf.nn.fractional_avg_pool)
-X = fractional_scenes.REAL
+X = REAL
 
 
 def by_loops(
@@ -45,7 +45,7 @@ def test_windows_of_tensorflow_give_its_values(
     for name in ("_ordered", "_shifted"):
         monkeypatch.setattr(fractional, name, lambda *_: tf.constant(next(drawn), tf.int64))
     with tf.Graph().as_default(), tf.Session(engine) as session:
-        made = POOLS[case % 2](*fractional_scenes.SETTINGS[case // 2])
+        made = POOLS[case % 2](*SETTINGS[case // 2])
         assert made[0].shape.as_list() == list(np.shape(values))
         found = session.run(made)
     np.testing.assert_allclose(found[0], values, rtol=3e-6, atol=1e-6)

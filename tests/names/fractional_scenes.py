@@ -1,17 +1,12 @@
-"""Fractional pooling: what TensorFlow drew and gave.
-
-python fractional_scenes.py    with TensorFlow 2.21 installed: writes fractional_scenes.json
-"""
+"""Fractional pooling, for name_scenes: TensorFlow's draws and values."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from name_scenes import Scene, numbers, record
+from name_scenes import Scene, numbers
 
-STORED = Path(__file__).with_suffix(".json")
 REAL = numbers(2, 11, 8, 3)
 #: value, ratio, pseudo_random, overlapping
 SETTINGS = (
@@ -36,6 +31,3 @@ def fractional(tf: Any) -> Any:
 
 
 SCENES: dict[str, Scene] = {"fractional": fractional}
-
-if __name__ == "__main__":
-    record(SCENES, STORED)
