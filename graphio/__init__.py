@@ -196,6 +196,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.linalg.factoring": ("qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
     "graphio.ops.state.files": ("matching_files", "read_file", "timestamp", "write_file"),
+    "graphio.ops.nn.quantized": ("dequantize", "quantize", "quantize_v2", "quantized_concat"),
     "graphio.ops.nn.fake_quantize": (
         "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
         "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",

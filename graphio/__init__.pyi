@@ -432,6 +432,10 @@ from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars as fake_qu
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from graphio.ops.nn.quantized import dequantize as dequantize
+from graphio.ops.nn.quantized import quantize as quantize
+from graphio.ops.nn.quantized import quantize_v2 as quantize_v2
+from graphio.ops.nn.quantized import quantized_concat as quantized_concat
 from graphio.ops.nn.spatial import extract_volume_patches as extract_volume_patches
 from graphio.ops.random.core import multinomial as multinomial
 from graphio.ops.random.core import random_normal as random_normal

@@ -81,6 +81,12 @@ from graphio.ops.nn.embedding import embedding_lookup_sparse, safe_embedding_loo
 from graphio.ops.nn.fractional import fractional_avg_pool, fractional_max_pool
 from graphio.ops.nn.loss_scaling import compute_average_loss, scale_regularization_loss
 from graphio.ops.nn.pooling import avg_pool, avg_pool2d, max_pool, max_pool2d
+from graphio.ops.nn.quantized import (
+    quantized_avg_pool,
+    quantized_conv2d,
+    quantized_max_pool,
+    quantized_relu_x,
+)
 from graphio.ops.nn.sequences import (
     collapse_repeated,
     ctc_beam_search_decoder,
@@ -201,6 +207,10 @@ __all__ = [
     "nce_loss",
     "normalize_moments",
     "pool",
+    "quantized_avg_pool",
+    "quantized_conv2d",
+    "quantized_max_pool",
+    "quantized_relu_x",
     "raw_rnn",
     "relu",
     "relu6",

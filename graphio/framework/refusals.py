@@ -16,7 +16,6 @@ _RECORDS = "use tf.data, or feed placeholders by feed_dict"
 _POSITIONS = "tf.train.Saver saves the positions of iterators, and restores them"
 _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
-_QUANTIZED = "no tensor has a quantized dtype: tf.fake_quant_with_min_max_vars rounds equally"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _CONTROL = "write tf.cond and tf.while_loop"
 _OPAQUE = "variables are those of the checkpoint, which tf.train.Saver saves and restores by name"
@@ -48,10 +47,6 @@ _LEFT_OUT = {
     "Module": "use tf.variable_scope and tf.make_template",
     "ragged": _RAGGED,
     "RaggedTensor": _RAGGED,
-    "quantize": _QUANTIZED,
-    "quantize_v2": _QUANTIZED,
-    "quantized_concat": _QUANTIZED,
-    "dequantize": _QUANTIZED,
     "LMDBReader": _RECORDS,
     "SparseConditionalAccumulator": "add gradients up in variables by scatter_add",
     "load_library": "operators are not loaded from libraries: use tf.py_func",
@@ -66,13 +61,6 @@ _LEFT_OUT = {
     "random.stateless_gamma": "use tf.random.gamma with a seed",
     "random.stateless_poisson": "use tf.random.poisson with a seed",
     "math.sobol_sample": "use scipy.stats.qmc before feeding",
-    "nn.quantized_avg_pool": _QUANTIZED,
-    "nn.quantized_conv2d": _QUANTIZED,
-    "nn.quantized_max_pool": _QUANTIZED,
-    "nn.quantized_relu_x": _QUANTIZED,
-    "quantization.dequantize": _QUANTIZED,
-    "quantization.quantize": _QUANTIZED,
-    "quantization.quantized_concat": _QUANTIZED,
     "random.experimental": "give operations a seed",
     "profiler.AdviceProto": _TIMES,
     "profiler.OpLogProto": _TIMES,

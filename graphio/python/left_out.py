@@ -93,7 +93,6 @@ PATTERNS: dict[str, str] = {
     "io.match_filenames_once": "use tf.gfile.Glob",
     "load_file_system_library": "paths with :// are opened by fsspec",
     "nondifferentiable_batch_function": "there is no server of batches",
-    "quantization.quantize_and_dequantize": "use tf.quantization.fake_quant_with_min_max_args",
     "saved_model.experimental": "use tf.saved_model.Builder",
     "saved_model.load_v2": "use tf.saved_model.load",
     "sparse.SparseConditionalAccumulator": "add gradients up in variables by scatter_add",

@@ -253,7 +253,8 @@ def _rounded(value: Any) -> Any:
 
 def main() -> None:
     """Records the scenes in TensorFlow."""
-    os.environ.update({"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""})
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    os.environ.update({**quiet, "TF_ENABLE_ONEDNN_OPTS": "0"})  # TensorFlow's kernels alone
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()

@@ -6,7 +6,7 @@ Rows and columns are cut at positions that a run draws (Graham 2015, https://arx
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,14 @@ from graphio.support import api_guard
 __all__ = ["fractional_avg_pool", "fractional_max_pool"]
 
 _DTYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
-Pooled = tuple[Tensor, Tensor, Tensor]
+
+
+class Pooled(NamedTuple):
+    """The result, and the first row and column of each window, with the size at the end."""
+
+    output: Tensor
+    row_pooling_sequence: Tensor
+    col_pooling_sequence: Tensor
 
 
 @api_guard.operator
@@ -55,8 +62,8 @@ def fractional_max_pool(
         name: of the operations.
 
     Returns:
-        (result, rows, columns): int64 vectors with the first row, or column, of each window, and
-        at the end the number of rows.
+        (output, row_pooling_sequence, col_pooling_sequence): the latter are int64 vectors with the
+        first row, or column, of each window, and at the end the number of them all.
 
     Raises:
         TypeError: value has another dtype.
@@ -102,7 +109,7 @@ def _pooled(
             _windows(borders, *size, overlapping)
             for borders, size in zip((rows, columns), sizes, strict=True)
         ]
-        return reduce(x, windows), rows, columns
+        return Pooled(reduce(x, windows), rows, columns)
 
 
 def _sizes(op: str, x: Tensor, ratio: Sequence[float]) -> list[tuple[int, int]]:
@@ -117,8 +124,8 @@ def _sizes(op: str, x: Tensor, ratio: Sequence[float]) -> list[tuple[int, int]]:
             f"{op}: value has shape {x.shape}, expected (n, height, width, channels) with known "
             "height and width; set_shape says them"
         )
-    before = x.shape.as_list()[1:3]
-    found = [(int(s), int(np.floor(s / r))) for s, r in zip(before, ratio[1:3], strict=True)]
+    before = [int(size or 0) for size in x.shape.as_list()[1:3]]
+    found = [(s, int(np.floor(s / r))) for s, r in zip(before, ratio[1:3], strict=True)]
     if min(after for _, after in found) < 1:
         raise ValueError(f"{op}: pooling_ratio is {list(ratio)}, above the sizes of {x.shape}")
     return found
@@ -159,7 +166,7 @@ def _shifted(size: int, count: int, draw: Callable[[Sequence[int]], Tensor]) -> 
     shift = elementwise.maximum(draw([1]), 1e-12) * most  # above 0: none of the sizes is a third
     inner = elementwise.ceil((shift + steps) * part)
     borders = elementwise.cast(inner, dtypes.int64) - np.int64(1)
-    return array.concat([np.zeros(1, np.int64), borders, np.int64([size])], 0)
+    return array.concat([np.zeros(1, np.int64), borders, np.array([size], np.int64)], 0)
 
 
 # ---- pooling ----
