@@ -48,13 +48,15 @@ _CLASSES: dict[str, type[initializers.Initializer]] = {
 def named(kind: str, given: Any) -> Any:
     """An activation or initializer that may be given by its name; "linear" and None are None.
 
-    An initializer may also be given as `described` describes it.
+    An initializer may also be given as its class, or as `described` describes it.
 
     Raises:
         ValueError: there is none of the name.
     """
     if isinstance(given, dict) and kind == "initializer":
         return _configured(given)
+    if isinstance(given, type) and issubclass(given, initializers.Initializer):
+        return given()
     if given is None or not isinstance(given, str):
         return given
     table: dict[str, Any] = _ACTIVATIONS if kind == "activation" else _INITIALIZERS

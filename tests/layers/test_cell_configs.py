@@ -67,6 +67,15 @@ def test_a_linear_cell_has_no_activation(engine: str) -> None:
         np.testing.assert_array_equal(session.run(output), [[5, 5]])
 
 
+def test_classes_of_initializers_are_described_as_their_objects() -> None:
+    zeros = {"class_name": "Zeros", "config": {"dtype": "float32"}}
+    with tf.Graph().as_default(), tf.layers.experimental.keras_style_scope():
+        cell = CELLS.GRUCell(2, kernel_initializer=tf.zeros_initializer)
+        assert cell.get_config()["kernel_initializer"] == zeros
+        cell(tf.ones([1, 2]), tf.ones([1, 2]))
+        assert len(cell.variables) == 4
+
+
 def test_functions_of_wrappers_stay_functions_in_configurations() -> None:
     def kept(inputs: Any, outputs: Any) -> Any:
         return outputs
