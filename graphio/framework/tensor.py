@@ -314,7 +314,9 @@ def refuse_dtype(dtype: DType, name: str) -> NoReturn:
     Raises:
         UnsupportedDtypeError: always.
     """
-    instead = _INSTEAD.get(dtype.name, "tf.fake_quant_with_min_max_vars rounds to the same steps")
+    instead = _INSTEAD.get(
+        dtype.name, f"tf.quantize gives, and its relatives take, {dtype.name.replace('q', '', 1)}"
+    )
     raise UnsupportedDtypeError(
         message=f"'{name}' would have dtype {dtype.name}, which no tensor of graphio has: {instead}"
     )

@@ -11,7 +11,7 @@ _ONE = "a model runs in one process on one machine"
 _BUILD = "describes a build of TensorFlow's libraries"
 _RESEARCH = "an experiment of TensorFlow's contrib that programs do not use"
 _CLOUD = "belongs to a service or file system outside"
-_QUANTIZED = "no tensor has a quantized dtype"
+_QUANTIZED = "tensors have the integers of quantized dtypes: use tf.quantize and its relatives"
 _MIXED = "training has one dtype: cast explicitly"
 
 _EXPERIMENTS = (

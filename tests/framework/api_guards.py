@@ -45,6 +45,7 @@ UNGUARDED_NAMESPACES = {
     "keras.datasets.imdb": "reads a data set",
     "keras.datasets.mnist": "reads a data set",
     "keras.datasets.reuters": "reads a data set",
+    "layers.experimental": "chooses how layers make variables",
     "logging": "writes messages",
     "nest": "takes structures of Python apart",
     "nn.rnn_cell": "has classes only",

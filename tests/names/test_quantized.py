@@ -44,7 +44,7 @@ def test_the_ends_of_32_bits_do_not_overflow(engine: str) -> None:
 
 
 @engines.BOTH
-def test_a_product_of_steps_is_the_product_of_numbers(engine: str) -> None:
+def test_a_convolution_of_steps_is_that_of_their_numbers(engine: str) -> None:
     x = np.random.RandomState(1).uniform(-1, 2, (1, 5, 5, 2)).astype(np.float32)
     w = np.random.RandomState(2).uniform(-1, 1, (3, 3, 2, 4)).astype(np.float32)
     with tf.Graph().as_default(), tf.Session(engine) as session:
@@ -54,6 +54,14 @@ def test_a_product_of_steps_is_the_product_of_numbers(engine: str) -> None:
         back = tf.dequantize(made.output, made.min_output, made.max_output, "SCALED")
         found, exact = session.run([back, tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")])
     np.testing.assert_allclose(found, exact, atol=0.1)
+
+
+@engines.BOTH
+def test_a_range_that_ends_before_its_start_is_refused_by_the_run(engine: str) -> None:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        steps = tf.quantize(X, 1.0, 0.5, tf.quint8).output
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must be larger than"):
+            session.run(steps)
 
 
 def test_what_is_not_quantized_is_refused() -> None:
