@@ -89,13 +89,31 @@ def test_gradients(pool: Any) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with tf.Graph().as_default():
-        unknown = tf.placeholder(tf.float32, [1, None, 4, 1])
         for value, ratio, error, match in (
             (X, [1.0, 0.5, 1.0, 1.0], ValueError, "pooling_ratio is"),
             (X, [1.0, 2.0, 2.0, 2.0], ValueError, "the first and the last of which are 1"),
             (X, [1.0, 12.0, 1.0, 1.0], ValueError, "above the sizes"),
-            (unknown, [1.0, 2.0, 2.0, 1.0], ValueError, "known height and width"),
+            (X[0], [1.0, 2.0, 2.0, 1.0], ValueError, "expected \\(n, height"),
             (X.astype(np.float16), [1.0, 2.0, 2.0, 1.0], TypeError, "value is float16"),
         ):
             with pytest.raises(error, match=match):
                 POOLS[0](value, ratio)
+
+
+@engines.BOTH
+@pytest.mark.parametrize("pseudo_random", [False, True])
+def test_sizes_may_be_known_by_the_run_alone(engine: str, pseudo_random: bool) -> None:
+    ratio = [1.0, 1.5, 2.25, 1.0]
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        given = tf.placeholder(tf.float32, [None, None, None, 3])
+        highest, mean = (pool(given, ratio, pseudo_random, True, True, 4) for pool in POOLS)
+        known = POOLS[0](X, ratio, pseudo_random, True, True, 4)
+        np.testing.assert_array_equal(*session.run([highest[0], known[0]], {given: X}))
+        wide = np.random.RandomState(1).rand(1, 20, 31, 3).astype(np.float32)
+        (value, rows, columns), (means, *_) = session.run([highest, mean], {given: wide})
+        assert value.shape == means.shape == (1, 13, 13, 3)
+        np.testing.assert_array_equal(value, by_loops(wide, rows, columns, True, np.max))
+        np.testing.assert_allclose(means, by_loops(wide, rows, columns, True, np.mean), 2e-6)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="above the sizes"):
+            session.run(highest[0], {given: X[:, :1]})
+        assert highest[0].shape.as_list() == [None, None, None, 3]

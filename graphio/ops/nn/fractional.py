@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphio.framework import dtypes, scopes
-from graphio.framework.constants import constant, convert_to_tensor
+from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
+from graphio.ops.array.filling import range as numbers_to
 from graphio.ops.array.order import argsort
 from graphio.ops.base.emit import scalar
 from graphio.ops.base.primitive import select
+from graphio.ops.checks.assertion import once
 from graphio.ops.math import arithmetic, comparison, elementwise, reduction
 from graphio.ops.random import core as random
 from graphio.ops.random import stateless
@@ -26,6 +28,10 @@ from graphio.support import api_guard
 __all__ = ["fractional_avg_pool", "fractional_max_pool"]
 
 _DTYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
+
+
+#: of an axis: a number, or an int64 scalar that the run knows
+Size = Any
 
 
 class Pooled(NamedTuple):
@@ -50,7 +56,7 @@ def fractional_max_pool(
     """The maximum of each window, where windows have one of two neighbouring sizes.
 
     Args:
-        value: (n, height, width, c) of known height and width; float32, float64, int32 or int64.
+        value: (n, height, width, c); float32, float64, int32 or int64.
         pooling_ratio: four numbers of 1 or more, of which the first and the last are 1: the height
             and width of the result are those of value divided by the others, rounded down.
         pseudo_random: True: the borders of windows are those of equal parts, shifted at random and
@@ -67,7 +73,8 @@ def fractional_max_pool(
 
     Raises:
         TypeError: value has another dtype.
-        ValueError: the height or width is unknown, or pooling_ratio does not fit.
+        ValueError: the rank is not 4, or pooling_ratio does not fit; where the run knows the sizes,
+            an InvalidArgumentError of the run.
     """
     return _pooled("FractionalMaxPool", value, pooling_ratio, pseudo_random, overlapping,
                    deterministic, (seed, seed2), name, _maxima)  # fmt: skip
@@ -112,73 +119,95 @@ def _pooled(
         return Pooled(reduce(x, windows), rows, columns)
 
 
-def _sizes(op: str, x: Tensor, ratio: Sequence[float]) -> list[tuple[int, int]]:
+def _sizes(op: str, x: Tensor, ratio: Sequence[float]) -> list[tuple[Size, Size]]:
     """Before and after, of height and width."""
     if len(ratio) != 4 or min(ratio) < 1.0 or (ratio[0], ratio[3]) != (1.0, 1.0):
         raise ValueError(
             f"{op}: pooling_ratio is {list(ratio)}, expected four numbers of 1 or more, the first "
             "and the last of which are 1"
         )
-    if x.shape.ndims != 4 or None in x.shape.as_list()[1:3]:
-        raise ValueError(
-            f"{op}: value has shape {x.shape}, expected (n, height, width, channels) with known "
-            "height and width; set_shape says them"
-        )
-    before = [int(size or 0) for size in x.shape.as_list()[1:3]]
-    found = [(s, int(np.floor(s / r))) for s, r in zip(before, ratio[1:3], strict=True)]
-    if min(after for _, after in found) < 1:
-        raise ValueError(f"{op}: pooling_ratio is {list(ratio)}, above the sizes of {x.shape}")
-    return found
+    if x.shape.ndims != 4:
+        raise ValueError(f"{op}: value has shape {x.shape}, expected (n, height, width, channels)")
+    words = f"{op}: pooling_ratio is {list(ratio)}, above the sizes of the value"
+    return [_shrunk(x, axis, ratio[axis], words) for axis in (1, 2)]
+
+
+def _shrunk(x: Tensor, axis: int, ratio: float, words: str) -> tuple[Size, Size]:
+    """The size of an axis and that over the ratio, rounded down: numbers, or known by the run."""
+    known = x.shape[axis].value
+    if known is not None:
+        if known < ratio:
+            raise ValueError(words)
+        return int(known), int(np.floor(known / ratio))
+    shape: Any = array.shape(x)
+    size = elementwise.cast(shape[axis], dtypes.int64)
+    count = elementwise.cast(elementwise.floor(_real(size) / ratio), dtypes.int64)
+    return size, once(count, comparison.greater_equal(count, np.int64(1)), words)
+
+
+def _real(size: Size) -> Any:
+    return elementwise.cast(size, dtypes.float64) if isinstance(size, Tensor) else np.float64(size)
+
+
+def _numbers(first: int, end: Size) -> Tensor:
+    """The integers from first to before end, int64."""
+    known = isinstance(end, int)
+    return numbers_to(
+        first, end if known else elementwise.cast(end, dtypes.int64), dtype=dtypes.int64
+    )
 
 
 # ---- borders of windows ----
 
 
-def _uniform(seeds: tuple[int, int], axis: int, same: bool) -> Callable[[Sequence[int]], Tensor]:
+def _uniform(seeds: tuple[int, int], axis: int, same: bool) -> Callable[[Any], Tensor]:
     """The source of an axis's random numbers in [0, 1), float64; the same in all runs or not."""
     seed, second = seeds
 
-    def every_run(shape: Sequence[int]) -> Tensor:
+    def every_run(shape: Any) -> Tensor:
         start = [(seed << 1) + axis, second]
         return stateless.stateless_uniform(shape, seed=start, dtype=dtypes.float64)
 
-    def each_run(shape: Sequence[int]) -> Tensor:
+    def each_run(shape: Any) -> Tensor:
         start = None if seeds == (0, 0) else 2 * (seed * 1_000_003 + second) + axis
         return random.random_uniform(shape, seed=start, dtype=dtypes.float64)
 
     return every_run if same else each_run
 
 
-def _ordered(size: int, count: int, draw: Callable[[Sequence[int]], Tensor]) -> Tensor:
+def _ordered(size: Size, count: Size, draw: Callable[[Any], Tensor]) -> Tensor:
     """Borders of windows whose sizes are in a random order."""
     base = size // count
-    lengths = np.full(count, base, np.int64)
-    lengths[: size - base * count] += 1
-    mixed = index.gather(constant(lengths), argsort(draw([count])))
+    longer = comparison.less(_numbers(0, count), size - base * count)
+    lengths = elementwise.cast(longer, dtypes.int64) + base
+    shape = array.reshape(count, [1]) if isinstance(count, Tensor) else [count]
+    mixed = index.gather(lengths, argsort(draw(shape)))
     return array.concat([np.zeros(1, np.int64), reduction.cumsum(mixed)], 0)
 
 
-def _shifted(size: int, count: int, draw: Callable[[Sequence[int]], Tensor]) -> Tensor:
+def _shifted(size: Size, count: Size, draw: Callable[[Any], Tensor]) -> Tensor:
     """Borders of equal parts, shifted and rounded up so that no window has a third size."""
-    part, base = size / count, size // count
-    most = min((base + 2) / part - 1, (size + 1 - base) / part - (count - 1))
-    steps = np.arange(1, count, dtype=np.float64)
+    part, base = _real(size) / _real(count), _real(size // count)
+    most = elementwise.minimum(
+        (base + 2) / part - 1, (_real(size) + 1 - base) / part - (_real(count) - 1)
+    )
+    steps = elementwise.cast(_numbers(1, count), dtypes.float64)
     shift = elementwise.maximum(draw([1]), 1e-12) * most  # above 0: none of the sizes is a third
-    inner = elementwise.ceil((shift + steps) * part)
-    borders = elementwise.cast(inner, dtypes.int64) - np.int64(1)
-    return array.concat([np.zeros(1, np.int64), borders, np.array([size], np.int64)], 0)
+    inner = elementwise.cast(elementwise.ceil((shift + steps) * part), dtypes.int64)
+    last = array.reshape(convert_to_tensor(size, dtypes.int64), [1])
+    return array.concat([np.zeros(1, np.int64), inner - np.int64(1), last], 0)
 
 
 # ---- pooling ----
 
 
-def _windows(borders: Tensor, size: int, count: int, overlapping: bool) -> tuple[Tensor, Tensor]:
+def _windows(borders: Tensor, size: Size, count: Size, overlapping: bool) -> tuple[Tensor, Tensor]:
     """The positions in each window (count, longest), the last one repeated; which are not."""
     first, following = borders[:-1], borders[1:]
     last = following if overlapping else following - np.int64(1)
-    longest = np.arange(size // count + 1 + int(overlapping), dtype=np.int64)
-    at = array.expand_dims(first, 1) + longest
-    ends = array.expand_dims(elementwise.minimum(last, np.int64(size - 1)), 1)
+    at = array.expand_dims(first, 1) + _numbers(0, size // count + 1 + int(overlapping))
+    end = convert_to_tensor(size, dtypes.int64) - np.int64(1)
+    ends = array.expand_dims(elementwise.minimum(last, end), 1)
     return elementwise.minimum(at, ends), comparison.less_equal(at, ends)
 
 
@@ -193,7 +222,9 @@ def _means(x: Tensor, windows: list[tuple[Tensor, Tensor]]) -> Tensor:
     counts = array.ones([], x.dtype)
     for axis, (at, inside) in enumerate(windows, start=1):
         elements = index.gather(x, at, axis=axis)
-        along = array.reshape(inside, [*inside.shape.as_list(), *[1] * (3 - axis)])
+        along = inside
+        for _ in range(3 - axis):
+            along = array.expand_dims(along, -1)
         x = reduction.reduce_sum(select(along, elements, scalar(0, x.dtype)), axis + 1)
         own = reduction.reduce_sum(elementwise.cast(inside, x.dtype), 1)
         counts = array.expand_dims(counts, -1) * own

@@ -18,7 +18,7 @@ from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
-from graphio.ops.checks import run_checks
+from graphio.ops.checks.assertion import once
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.nn import conv, pooling
 from graphio.support import api_guard
@@ -243,7 +243,7 @@ def _within(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
 def _widened(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     largest = elementwise.maximum(elementwise.abs(low), elementwise.abs(high))
     ordered = comparison.less_equal(low, high)
-    low = run_checks.once(low, ordered, "input_max_range must be larger than input_min_range.")
+    low = once(low, ordered, "input_max_range must be larger than input_min_range.")
     least = elementwise.maximum(largest, 1.0) * np.float32(0.01)
     low = elementwise.minimum(low, 0.0)
     return low, elementwise.maximum(elementwise.maximum(high, low + least), 0.0)
