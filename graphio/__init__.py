@@ -121,7 +121,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
     ),
     "graphio.queues.readers": (
-        "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader",
+        "FixedLengthRecordReader", "IdentityReader", "LMDBReader", "ReaderBase", "TFRecordReader",
         "TextLineReader", "WholeFileReader",
     ),
     "graphio.protos.meta_graph": ("MetaGraphDef",),

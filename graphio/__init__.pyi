@@ -544,6 +544,7 @@ from graphio.queues.queue_ops import QueueBase as QueueBase
 from graphio.queues.queue_ops import RandomShuffleQueue as RandomShuffleQueue
 from graphio.queues.readers import FixedLengthRecordReader as FixedLengthRecordReader
 from graphio.queues.readers import IdentityReader as IdentityReader
+from graphio.queues.readers import LMDBReader as LMDBReader
 from graphio.queues.readers import ReaderBase as ReaderBase
 from graphio.queues.readers import TFRecordReader as TFRecordReader
 from graphio.queues.readers import TextLineReader as TextLineReader

@@ -9,10 +9,12 @@ May import layers and below.
     graphs, function     the graph of a dataset; functions of map and filter as graphs
     variables            variables of the session in such functions
     stages, elements     a running pipeline; threads: prefetch and parallel map; caching
-    readers, records     files of lines and records; csvs, csv_lines; npz; tables: Parquet
+    readers, records     files of lines and records; csvs, csv_lines; npz; tables: Parquet; sql;
+                         lmdb_files
     iterator, resource   tf.data.Iterator; its position in a session (saving: as bytes)
     options, statistics  tf.data.Options; StatsAggregator, with measuring
     optional             tf.data.experimental.Optional; optional_spec
+    resampling           rejection_resample
     special              rarer parts of tf.data.experimental
 """
 
@@ -27,11 +29,12 @@ from graphio.data.methods import connect
 from graphio.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from graphio.support import api_guard
 
-from graphio.data import experimental, iterator, special, type_specs, whole  # isort: skip  (after the names above)
+from graphio.data import experimental, iterator, resampling, special, type_specs, whole  # isort: skip  (after the names above)
 
 connect(
     experimental=experimental,
     iterator=iterator,
+    resampling=resampling,
     special=special,
     type_specs=type_specs,
     whole=whole,

@@ -28,6 +28,7 @@ from graphio.data.options import (
     StatsOptions,
     ThreadingOptions,
 )
+from graphio.data.resampling import rejection_resample
 from graphio.data.special import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
@@ -37,6 +38,7 @@ from graphio.data.special import (
     prefetch_to_device,
     without_errors,
 )
+from graphio.data.sql import SqlDataset
 from graphio.data.statistics import StatsAggregator
 from graphio.data.structure import Spec
 from graphio.data.tables import ArrowDataset, ParquetDataset
@@ -78,6 +80,7 @@ __all__ = [
     "RandomDataset",
     "Reducer",
     "SparseTensorStructure",
+    "SqlDataset",
     "StatsAggregator",
     "StatsOptions",
     "Structure",
@@ -108,6 +111,7 @@ __all__ = [
     "parallel_interleave",
     "parse_example_dataset",
     "prefetch_to_device",
+    "rejection_resample",
     "sample_from_datasets",
     "scan",
     "shuffle_and_repeat",

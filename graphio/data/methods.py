@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from graphio.framework import dtypes
 
 if TYPE_CHECKING:
-    from graphio.data import experimental, iterator, special, type_specs, whole
+    from graphio.data import experimental, iterator, resampling, special, type_specs, whole
     from graphio.data.dataset import Dataset
     from graphio.framework.graph import Tensor
 
@@ -131,6 +131,18 @@ class Methods:
     ) -> Dataset:
         """See tf.data.experimental.group_by_window."""
         made = experimental.group_by_window(key_func, reduce_func, window_size, window_size_func)
+        return self.apply(made)._named(name)
+
+    def rejection_resample(
+        self,
+        class_func: Callable[..., Any],
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """See tf.data.experimental.rejection_resample."""
+        made = resampling.rejection_resample(class_func, target_dist, initial_dist, seed)
         return self.apply(made)._named(name)
 
     def bucket_by_sequence_length(

@@ -12,7 +12,6 @@ __all__ = ["getter", "left_out", "refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _QUEUED = "use tf.contrib.training.bucket_by_sequence_length, and a state that each run is fed"
-_RECORDS = "use tf.data, or feed placeholders by feed_dict"
 _POSITIONS = "tf.train.Saver saves the positions of iterators, and restores them"
 _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
@@ -47,7 +46,6 @@ _LEFT_OUT = {
     "Module": "use tf.variable_scope and tf.make_template",
     "ragged": _RAGGED,
     "RaggedTensor": _RAGGED,
-    "LMDBReader": _RECORDS,
     "SparseConditionalAccumulator": "add gradients up in variables by scatter_add",
     "load_library": "operators are not loaded from libraries: use tf.py_func",
     "load_op_library": "TensorFlow's libraries are not loaded: use tf.register_operator(library=)",
@@ -109,8 +107,6 @@ _LEFT_OUT = {
     "contrib.tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "contrib.distribute": _ONE,
     "data.experimental.CheckpointInputPipelineHook": _POSITIONS,
-    "data.experimental.SqlDataset": "use Dataset.from_generator with Python's sqlite3",
-    "data.experimental.rejection_resample": "use sample_from_datasets with a filter for each class",
     "train.ClusterSpec": _ONE,
     "train.Server": _ONE,
     "train.SyncReplicasOptimizer": _ONE,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
@@ -11,7 +13,9 @@ from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.framework.type_spec import TypeSpec, type_spec_of
 
-__all__ = ["TensorSpec"]
+__all__ = ["BoundedTensorSpec", "TensorSpec"]
+
+Array = np.ndarray[Any, Any]
 
 
 class TensorSpec(TypeSpec):
@@ -94,6 +98,85 @@ class TensorSpec(TypeSpec):
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+
+class BoundedTensorSpec(TensorSpec):
+    """A TensorSpec with the least and the largest value of the elements, both included.
+
+    Args:
+        shape, dtype, name: see TensorSpec.
+        minimum, maximum: numbers, or arrays that broadcast to shape.
+
+    Raises:
+        ValueError: a bound is None, or does not broadcast.
+    """
+
+    __slots__ = ("_maximum", "_minimum")
+
+    def __init__(
+        self, shape: Any, dtype: Any, minimum: Any, maximum: Any, name: str | None = None
+    ) -> None:
+        super().__init__(shape, dtype, name)
+        if minimum is None or maximum is None:
+            raise ValueError(
+                f"minimum and maximum must be provided; but saw '{minimum}' and '{maximum}'"
+            )
+        self._minimum, self._maximum = (
+            self._bound(minimum, "minimum"),
+            self._bound(maximum, "maximum"),
+        )
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
+        """Of another's shape, dtype and name (name None), and of its bounds; where it has none, the
+        dtype's."""
+        dtype = dtypes.as_dtype(spec.dtype)
+        least, most = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
+        return BoundedTensorSpec(spec.shape, dtype, least, most, name or spec.name)
+
+    def _bound(self, value: Any, what: str) -> Array:
+        found: Array = np.array(value, self._dtype.as_numpy_dtype)
+        sizes = self._shape.sizes
+        pairs = [] if sizes is None else zip(found.shape[::-1], sizes[::-1])
+        if any(1 not in (a, b) and b is not None and a != b for a, b in pairs):
+            raise ValueError(
+                f"{what} is not compatible with shape: {what} has the shape {found.shape}, which "
+                f"does not broadcast with {self._shape}"
+            )
+        found.setflags(write=False)
+        return found
+
+    @property
+    def minimum(self) -> Array:
+        """The least values: an array that cannot be written to."""
+        return self._minimum
+
+    @property
+    def maximum(self) -> Array:
+        """The largest values: an array that cannot be written to."""
+        return self._maximum
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BoundedTensorSpec)
+            and super().__eq__(other)
+            and np.allclose(self._minimum, other._minimum)
+            and np.allclose(self._maximum, other._maximum)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._shape.sizes, self._dtype))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundedTensorSpec, (
+            self._shape, self._dtype, self._minimum, self._maximum, self._name,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundedTensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r}, "
+            f"minimum={self._minimum!r}, maximum={self._maximum!r})"
+        )
 
 
 @type_spec_of.register

@@ -26,6 +26,7 @@ from graphio.support import errors
 __all__ = [
     "FixedLengthRecordReader",
     "IdentityReader",
+    "LMDBReader",
     "ReaderBase",
     "TFRecordReader",
     "TextLineReader",
@@ -315,6 +316,25 @@ class TFRecordReader(_Made):
 
         compression = TFRecordOptions.get_compression_type_string(options)
         super().__init__(name, compression=compression)
+
+
+class LMDBReader(_Made):
+    """Gives the keys and values of LMDB files, in the order of the keys.
+
+    Args:
+        name: of the operation.
+        options: it has no effect, as in TensorFlow.
+
+    Raises:
+        ImportError: the package lmdb is not installed.
+    """
+
+    @api_boundary.rolling_back
+    def __init__(self, name: str | None = None, options: Any = None) -> None:
+        from graphio.data.lmdb_files import module
+
+        module("LMDBReader")
+        super().__init__(name)
 
 
 class IdentityReader(_Made):

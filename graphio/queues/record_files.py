@@ -88,10 +88,17 @@ def _without(ahead: bytes, count: int, file: Any) -> bytes:
     return ahead[count:]
 
 
+def _lmdb_entries(work: bytes) -> Iterator[Record]:
+    from graphio.data.lmdb_files import entries
+
+    return entries(work.decode())
+
+
 #: by the name of the class
 KINDS = {
     "FixedLengthRecordReader": Kind("FixedLengthRecordReaderV2", _fixed_length),
     "IdentityReader": Kind("IdentityReaderV2", _itself, serializes=True),
+    "LMDBReader": Kind("LMDBReader", _lmdb_entries),
     "TFRecordReader": Kind("TFRecordReaderV2", _tf_records),
     "TextLineReader": Kind("TextLineReaderV2", _lines),
     "WholeFileReader": Kind("WholeFileReaderV2", _whole_file, serializes=True),

@@ -17,6 +17,7 @@ from graphio.data.experimental import (
     Optional,
     RandomDataset,
     Reducer,
+    SqlDataset,
     StatsAggregator,
     TFRecordWriter,
     bucket_by_sequence_length,
@@ -37,12 +38,14 @@ from graphio.data.experimental import (
     parallel_interleave,
     parse_example_dataset,
     prefetch_to_device,
+    rejection_resample,
     sample_from_datasets,
     scan,
     shuffle_and_repeat,
     unbatch,
     unique,
 )
+from graphio.data.lmdb_files import LMDBDataset
 from graphio.data.measuring import set_stats_aggregator
 from graphio.data.readers import TFRecordDataset
 from graphio.framework.tensor_shape import TensorShape
@@ -51,9 +54,11 @@ __all__ = [
     "AUTOTUNE",
     "Counter",
     "CsvDataset",
+    "LMDBDataset",
     "Optional",
     "RandomDataset",
     "Reducer",
+    "SqlDataset",
     "StatsAggregator",
     "TFRecordWriter",
     "assert_element_shape",
@@ -79,6 +84,7 @@ __all__ = [
     "prefetch_to_device",
     "read_batch_features",
     "reduce_dataset",
+    "rejection_resample",
     "sample_from_datasets",
     "scan",
     "set_stats_aggregator",

@@ -84,9 +84,10 @@ from graphio.contrib.framework.variables import (
     model_variable,
     variable,
 )
+from graphio.data.record_input import RecordInput
 from graphio.framework import api_boundary, refusals
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor
-from graphio.framework.tensor_spec import TensorSpec
+from graphio.framework.tensor_spec import BoundedTensorSpec, TensorSpec
 from graphio.ops.array.distinct_values import is_non_decreasing, is_strictly_increasing
 from graphio.ops.array.order import argsort, sort
 from graphio.ops.checks.assert_shapes import assert_scalar
@@ -105,6 +106,8 @@ from graphio.train.loops.step_counter import (
 )
 
 __all__ = [
+    "BoundedTensorSpec",
+    "RecordInput",
     "TensorSpec",
     "VariableDeviceChooser",
     "add_arg_scope",
