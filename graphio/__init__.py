@@ -42,6 +42,7 @@ _REGISTERED_BY = {
     "graph_text": "graphio.observe.printing",
     "histogram_of": "graphio.summary.encoding",
     "import_tensorflow_nodes": "graphio.tensorflow_files.models",
+    "input_pipeline_hook": "graphio.train.loops.input_pipeline_hook",
     "in_graph_of_inputs": "graphio.framework.scopes",
     "multiplied": "graphio.ops.sparse.conversion",
     "negative": "graphio.ops.math.elementwise",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.data import arguments, elements, npz, structure
+from graphio.data import arguments, elements, npz, registered, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked
 from graphio.data.examples import (
@@ -542,4 +542,9 @@ class NpzDataset(Dataset):
 public_path.name_classes(__name__, globals())
 
 if not TYPE_CHECKING:  # to type checkers, a name that is left out does not exist
-    __getattr__ = refusals.getter(__name__)
+    _refused = refusals.getter(__name__)
+
+    def __getattr__(name: str) -> Any:
+        if name == "CheckpointInputPipelineHook":  # of a higher package
+            return registered.input_pipeline_hook()
+        return _refused(name)

@@ -15,6 +15,7 @@ from graphio.data.resource import (
     Handle,
     by_name,
     check_known_by_name,
+    handles_of,
     resource_of,
     stepped_by_name,
 )
@@ -356,8 +357,9 @@ def _with_bodies(operation: Operation) -> list[Operation]:
 class IteratorSaveable:
     """An iterator as one of a Saver's variables; see make_saveable_from_iterator."""
 
-    def __init__(self, iterator: Iterator) -> None:
-        self.iterator = iterator
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+        handle.saveable = True
 
 
 def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
@@ -376,8 +378,12 @@ def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
     """
     if not isinstance(iterator, Iterator) or iterator._handle is None:
         raise TypeError(f"make_saveable_from_iterator: expected an Iterator, got {iterator!r}")
-    iterator._handle.saveable = True
-    return IteratorSaveable(iterator)
+    return IteratorSaveable(iterator._handle)
+
+
+def saveables_of(graph: Graph) -> list[IteratorSaveable]:
+    """What make_saveable_from_iterator gives for every iterator of a graph."""
+    return [IteratorSaveable(handle) for handle in handles_of(graph).values()]
 
 
 @api_guard.guarded

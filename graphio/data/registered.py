@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-__all__ = ["dataset_of", "histogram_of", "optional_of"]
+__all__ = ["dataset_of", "histogram_of", "input_pipeline_hook", "optional_of"]
 
 #: makes a component that is a dataset, from its spec and tensor
 dataset_of: Registered[[Spec, Tensor], Any] = Registered("dataset_of")
@@ -26,3 +26,5 @@ dataset_of: Registered[[Spec, Tensor], Any] = Registered("dataset_of")
 optional_of: Registered[[OptionalParts, Tensor, Any], Any] = Registered("optional_of")
 #: the histogram of numbers, and of how often each is there
 histogram_of: Registered[[Array, Array], HistogramProto] = Registered("histogram_of")
+#: the class CheckpointInputPipelineHook
+input_pipeline_hook: Registered[[], type[Any]] = Registered("input_pipeline_hook")

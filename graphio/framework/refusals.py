@@ -12,7 +12,6 @@ __all__ = ["getter", "left_out", "refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _QUEUED = "use tf.contrib.training.bucket_by_sequence_length, and a state that each run is fed"
-_POSITIONS = "tf.train.Saver saves the positions of iterators, and restores them"
 _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
@@ -106,7 +105,6 @@ _LEFT_OUT = {
     "contrib.eager": _EAGER,
     "contrib.tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "contrib.distribute": _ONE,
-    "data.experimental.CheckpointInputPipelineHook": _POSITIONS,
     "train.ClusterSpec": _ONE,
     "train.Server": _ONE,
     "train.SyncReplicasOptimizer": _ONE,

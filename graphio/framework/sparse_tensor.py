@@ -259,6 +259,19 @@ class SparseTensorSpec(TypeSpec):
         self._shape = as_shape(shape)
         self._dtype = dtypes.as_dtype(dtype)
 
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensorSpec:
+        """The spec of a SparseTensor, or of a SparseTensorValue.
+
+        Raises:
+            TypeError: it is neither.
+        """
+        if isinstance(value, SparseTensorValue):
+            value = SparseTensor.from_value(value)
+        if not isinstance(value, SparseTensor):
+            raise TypeError(f"Expected SparseTensor or SparseTensorValue, got {value!r}")
+        return cls(value.shape, value.dtype)
+
     @property
     def value_type(self) -> type[SparseTensor]:
         """tf.SparseTensor."""
@@ -278,14 +291,8 @@ class SparseTensorSpec(TypeSpec):
         return self._shape, self._dtype
 
 
-@type_spec_of.register
-def _of_sparse(value: SparseTensor) -> SparseTensorSpec:
-    return SparseTensorSpec(value.shape, value.dtype)
-
-
-@type_spec_of.register
-def _of_sparse_value(value: SparseTensorValue) -> TypeSpec:
-    return type_spec_of(SparseTensor.from_value(value))
+type_spec_of.register(SparseTensor, SparseTensorSpec.from_value)
+type_spec_of.register(SparseTensorValue, SparseTensorSpec.from_value)
 
 
 @api_guard.guarded

@@ -137,7 +137,7 @@ class BoundedTensorSpec(TensorSpec):
     def _bound(self, value: Any, what: str) -> Array:
         found: Array = np.array(value, self._dtype.as_numpy_dtype)
         sizes = self._shape.sizes
-        pairs = [] if sizes is None else zip(found.shape[::-1], sizes[::-1])
+        pairs = [] if sizes is None else zip(found.shape[::-1], sizes[::-1], strict=False)
         if any(1 not in (a, b) and b is not None and a != b for a, b in pairs):
             raise ValueError(
                 f"{what} is not compatible with shape: {what} has the shape {found.shape}, which "

@@ -65,7 +65,6 @@ _RAW = {
 #: pattern -> reason; the first that matches a name, or a namespace that it is in
 PATTERNS: dict[str, str] = {
     "keras.*": "of tf.keras there are the data sets alone",
-    "contrib.data.*": _LATER,
     "contrib.distributions.estimator_head_distribution_regression": "there are no estimators",
     "contrib.framework.*": _LATER,
     "contrib.image.single_image_random_dot_stereograms": _LATER,

@@ -77,6 +77,9 @@ def test_a_spec_takes_values_of_its_kind() -> None:
         spec = tf.SparseTensorSpec([2, None], tf.int32)
         assert spec.is_compatible_with(sparse) and spec.is_compatible_with(SPARSE)
         assert spec.value_type is tf.SparseTensor
+        assert tf.SparseTensorSpec.from_value(SPARSE) == tf.SparseTensorSpec([2, 3], tf.int32)
+        with pytest.raises(TypeError, match="Expected SparseTensor or"):
+            tf.SparseTensorSpec.from_value(3)
         assert not spec.is_compatible_with(tf.zeros([2, 3], tf.int32))
         assert not tf.SparseTensorSpec([3, 3], tf.int32).is_compatible_with(sparse)
         with pytest.raises(TypeError, match="Could not build a TypeSpec for"):

@@ -49,9 +49,11 @@ from graphio.data.lmdb_files import LMDBDataset
 from graphio.data.measuring import set_stats_aggregator
 from graphio.data.readers import TFRecordDataset
 from graphio.framework.tensor_shape import TensorShape
+from graphio.train.loops.input_pipeline_hook import CheckpointInputPipelineHook
 
 __all__ = [
     "AUTOTUNE",
+    "CheckpointInputPipelineHook",
     "Counter",
     "CsvDataset",
     "LMDBDataset",
