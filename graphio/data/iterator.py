@@ -382,7 +382,7 @@ def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
 
 
 def saveables_of(graph: Graph) -> list[IteratorSaveable]:
-    """What make_saveable_from_iterator gives for every iterator of a graph."""
+    """The result of make_saveable_from_iterator for every iterator of a graph."""
     return [IteratorSaveable(handle) for handle in handles_of(graph).values()]
 
 

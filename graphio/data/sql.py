@@ -41,7 +41,7 @@ class SqlDataset(Dataset):
     Args:
         driver_name: "sqlite", a string or a scalar string tensor, as the next two.
         data_source_name: path of the data base.
-        query: a SELECT, which is asked when the data begins.
+        query: a SELECT, which runs when the data begins.
         output_types: a tuple of dtypes, one a column: string, bool, float64, or integers of up to
             64 bits.
 
@@ -97,7 +97,7 @@ class _Rows(Stage):
         found: list[Item] = []
         with self._failing():
             if self._rows is None:
-                self._rows = self._asked()
+                self._rows = self._queried()
             while len(found) < count and (row := next(self._rows, None)) is not None:
                 found.append([self._value(*pair) for pair in zip(row, self.types, strict=True)])
         self.position += len(found)
@@ -112,7 +112,7 @@ class _Rows(Stage):
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise errors.UnknownError(message=f"{error} [{self.what}]") from error
 
-    def _asked(self) -> Iterator[Any]:
+    def _queried(self) -> Iterator[Any]:
         import sqlite3
 
         # Nothing is committed, so that a query changes no data. Threads: of prefetch and others.

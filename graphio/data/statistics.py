@@ -42,7 +42,7 @@ class _Kept:
         return made
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """A session closes its resources; this one holds no file and no thread."""
 
 
 class StatsAggregator:

@@ -101,7 +101,7 @@ class TensorSpec(TypeSpec):
 
 
 class BoundedTensorSpec(TensorSpec):
-    """A TensorSpec with the least and the largest value of the elements, both included.
+    """A TensorSpec with the minimum and the maximum of the elements, both included.
 
     Args:
         shape, dtype, name: see TensorSpec.
@@ -148,12 +148,12 @@ class BoundedTensorSpec(TensorSpec):
 
     @property
     def minimum(self) -> Array:
-        """The least values: an array that cannot be written to."""
+        """The minimum: an array that cannot be written to."""
         return self._minimum
 
     @property
     def maximum(self) -> Array:
-        """The largest values: an array that cannot be written to."""
+        """The maximum: an array that cannot be written to."""
         return self._maximum
 
     def __eq__(self, other: object) -> bool:

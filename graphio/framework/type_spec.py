@@ -94,7 +94,7 @@ def type_spec_of(value: Any) -> TypeSpec:
 
 
 def _key(value: Any) -> Any:
-    """What is equal for equal parts of a spec, and can be hashed."""
+    """A hashable value, equal for equal parts of specs."""
     if isinstance(value, TensorShape):
         return TensorShape, value.sizes
     if isinstance(value, Mapping):
@@ -119,7 +119,7 @@ def _compatible(one: Any, two: Any) -> bool:
 
 
 def _merged(one: Any, two: Any) -> Any:
-    """What both parts have in common. Raises ValueError where they differ in more than shapes."""
+    """The narrowest part that both fit. Raises ValueError where they differ in more than shapes."""
     if type(one) is type(two):
         if isinstance(one, tuple) and len(one) == len(two):
             merged = [_merged(a, b) for a, b in zip(one, two, strict=True)]

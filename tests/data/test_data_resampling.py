@@ -25,7 +25,7 @@ def counted(resampled: Any, target: str = "runtime") -> tuple[np.ndarray[Any, An
 @pytest.mark.parametrize("initial", [[0.25, 0.25, 0.5], None])
 def test_classes_come_as_often_as_required(initial: Any, target: str) -> None:
     # Expected by the formulas in numpy: with the chance m an element comes unfiltered, and of each
-    # element that is asked of the filter the share of sum(p * a) passes. The bounds are five
+    # element that the filter reads the share of sum(p * a) passes. The bounds are five
     # standard deviations of a binomial.
     required, have = np.array([0.6, 0.2, 0.2]), np.array([0.25, 0.25, 0.5])
     ratio = required / have

@@ -1,4 +1,4 @@
-"""CheckpointInputPipelineHook: positions of iterators in checkpoints of their own."""
+"""CheckpointInputPipelineHook: positions of iterators in separate checkpoints."""
 
 from __future__ import annotations
 
