@@ -52,7 +52,7 @@ _REGISTERED_BY = {
     "node_def": "graphio.protos.graph_def",
     "operation_of_node_def": "graphio.tensorflow_files.by_type",
     "operation_text": "graphio.observe.printing",
-    "optional_of": "graphio.data.optional",
+    "optional_of": "graphio.data.specs.optional",
     "region_by_name": "graphio.autodiff.custom_gradients",
     "saver_of": "graphio.train.checkpoints.meta_graphs",
     "scope_uses_resource": "graphio.variables.variable_scope",
@@ -359,6 +359,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.data.optional_spec": ("OptionalSpec",),
     "graphio.framework.variable_creators": ("variable_creator_scope",),
     "graphio.schema.tensorflow_pb2": ("NameAttrList",),
+    "graphio.data.specs.optional_spec": ("OptionalSpec",),
     "graphio.variables.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",

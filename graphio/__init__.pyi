@@ -65,7 +65,7 @@ from graphio.autodiff.gradients import UnconnectedGradients as UnconnectedGradie
 from graphio.autodiff.gradients import gradients as gradients
 from graphio.autodiff.gradients import hessians as hessians
 from graphio.autodiff.recompute import recompute_grad as recompute_grad
-from graphio.data.optional_spec import OptionalSpec as OptionalSpec
+from graphio.data.specs.optional_spec import OptionalSpec as OptionalSpec
 from graphio.engine.interface import State as State
 from graphio.execution.config import ConfigProto as ConfigProto
 from graphio.execution.config import GPUOptions as GPUOptions

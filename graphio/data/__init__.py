@@ -3,23 +3,21 @@
 May import layers and below.
 
     dataset, structure   a pipeline before it runs, and the types of its elements; methods, options
-    type_specs           these types as TypeSpecs; dataset_spec; variant_tensors: to_variant
     arguments, padding   numbers among arguments; shapes and values of padded_batch
     components, variants datasets inside elements, one or several
     graphs, function     the graph of a dataset; functions of map and filter as graphs
     variables            variables of the session in such functions
     stages, elements     a running pipeline; threads: prefetch and parallel map; caching
-    readers, records     files of lines and records; csvs, csv_lines; npz; tables: Parquet; sql;
-                         lmdb_files
+    readers, records     files of lines and records; csvs, csv_lines; npz; tables: Parquet
     iterator, resource   tf.data.Iterator; its position in a session (saving: as bytes)
-    options, statistics  tf.data.Options; StatsAggregator, with measuring
-    optional             tf.data.experimental.Optional; optional_spec
-    resampling           rejection_resample
+    options              tf.data.Options
+    resampling           rejection_resample; record_input: RecordInput
     special              rarer parts of tf.data.experimental
+    specs/               TypeSpecs of elements; Optional
+    statistics/, bases/  StatsAggregator; SqlDataset, LMDBDataset
 """
 
 from graphio.data.dataset import AUTOTUNE, Dataset, Options
-from graphio.data.dataset_spec import DatasetSpec
 from graphio.data.iterator import (
     Iterator,
     make_initializable_iterator,
@@ -27,9 +25,11 @@ from graphio.data.iterator import (
 )
 from graphio.data.methods import connect
 from graphio.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from graphio.data.specs.dataset_spec import DatasetSpec
 from graphio.support import api_guard
 
-from graphio.data import experimental, iterator, resampling, special, type_specs, whole  # isort: skip  (after the names above)
+from graphio.data import experimental, iterator, resampling, special, whole  # isort: skip  (after the names above)
+from graphio.data.specs import type_specs  # isort: skip  (after the names above)
 
 connect(
     experimental=experimental,

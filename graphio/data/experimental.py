@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphio.data import arguments, elements, npz, registered, structure
+from graphio.data.bases.sql import SqlDataset
 from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked
 from graphio.data.examples import (
@@ -18,9 +19,6 @@ from graphio.data.examples import (
 )
 from graphio.data.function import Function
 from graphio.data.iterator import make_saveable_from_iterator
-from graphio.data.measuring import bytes_produced_stats, latency_stats
-from graphio.data.optional import Optional, get_next_as_optional
-from graphio.data.optional_spec import OptionalSpec as OptionalStructure
 from graphio.data.options import (
     DistributeOptions,
     MapVectorizationOptions,
@@ -38,11 +36,9 @@ from graphio.data.special import (
     prefetch_to_device,
     without_errors,
 )
-from graphio.data.sql import SqlDataset
-from graphio.data.statistics import StatsAggregator
-from graphio.data.structure import Spec
-from graphio.data.tables import ArrowDataset, ParquetDataset
-from graphio.data.variant_tensors import (
+from graphio.data.specs.optional import Optional, get_next_as_optional
+from graphio.data.specs.optional_spec import OptionalSpec as OptionalStructure
+from graphio.data.specs.variant_tensors import (
     DatasetStructure,
     SparseTensorStructure,
     Structure,
@@ -52,6 +48,10 @@ from graphio.data.variant_tensors import (
     get_structure,
     to_variant,
 )
+from graphio.data.statistics.aggregator import StatsAggregator
+from graphio.data.statistics.measuring import bytes_produced_stats, latency_stats
+from graphio.data.structure import Spec
+from graphio.data.tables import ArrowDataset, ParquetDataset
 from graphio.data.whole import TFRecordWriter, get_single_element, state_function
 from graphio.framework import dtypes, refusals, scopes
 from graphio.framework.constants import as_array, constant

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.data import graphs, structure, type_specs, variables
+from graphio.data import graphs, structure, variables
 from graphio.data.dataset import Dataset
 from graphio.data.resource import (
     Handle,
@@ -19,6 +19,7 @@ from graphio.data.resource import (
     resource_of,
     stepped_by_name,
 )
+from graphio.data.specs import type_specs
 from graphio.engine.pickling import Unpicklable
 from graphio.framework import api_boundary, dtypes, scopes
 from graphio.framework.constants import convert_to_tensor

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from graphio.framework import dtypes
 
 if TYPE_CHECKING:
-    from graphio.data import experimental, iterator, resampling, special, type_specs, whole
+    from graphio.data import experimental, iterator, resampling, special, whole
     from graphio.data.dataset import Dataset
+    from graphio.data.specs import type_specs
     from graphio.framework.graph import Tensor
 
 

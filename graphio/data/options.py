@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from graphio.data.statistics import StatsAggregator
+from graphio.data.statistics.aggregator import StatsAggregator
 
 __all__ = [
     "DistributeOptions",

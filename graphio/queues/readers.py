@@ -331,7 +331,7 @@ class LMDBReader(_Made):
 
     @api_boundary.rolling_back
     def __init__(self, name: str | None = None, options: Any = None) -> None:
-        from graphio.data.lmdb_files import module
+        from graphio.data.bases.lmdb_files import module
 
         module("LMDBReader")
         super().__init__(name)

@@ -89,7 +89,7 @@ def _without(ahead: bytes, count: int, file: Any) -> bytes:
 
 
 def _lmdb_entries(work: bytes) -> Iterator[Record]:
-    from graphio.data.lmdb_files import entries
+    from graphio.data.bases.lmdb_files import entries
 
     return entries(work.decode())
 

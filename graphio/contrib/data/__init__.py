@@ -9,6 +9,7 @@ import numpy as np
 
 from graphio.contrib.framework.tensors import with_shape
 from graphio.data import structure
+from graphio.data.bases.lmdb_files import LMDBDataset
 from graphio.data.dataset import Dataset
 from graphio.data.experimental import (
     AUTOTUNE,
@@ -45,9 +46,8 @@ from graphio.data.experimental import (
     unbatch,
     unique,
 )
-from graphio.data.lmdb_files import LMDBDataset
-from graphio.data.measuring import set_stats_aggregator
 from graphio.data.readers import TFRecordDataset
+from graphio.data.statistics.measuring import set_stats_aggregator
 from graphio.framework.tensor_shape import TensorShape
 from graphio.train.loops.input_pipeline_hook import CheckpointInputPipelineHook
 

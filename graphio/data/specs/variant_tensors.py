@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio.data import graphs, saving, type_specs
+from graphio.data import graphs, saving
 from graphio.data.components import Variant
 from graphio.data.dataset import Dataset
-from graphio.data.dataset_spec import DatasetSpec as DatasetStructure
 from graphio.data.function import Opening
 from graphio.data.iterator import Iterator
+from graphio.data.specs import type_specs
+from graphio.data.specs.dataset_spec import DatasetSpec as DatasetStructure
 from graphio.data.whole import opened
 from graphio.framework import api_boundary, dtypes
 from graphio.framework.graph_state.attachments import Attachment

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from graphio.data import structure
-from graphio.data.dataset_spec import DatasetSpec
-from graphio.data.optional_spec import OptionalSpec
+from graphio.data.specs.dataset_spec import DatasetSpec
+from graphio.data.specs.optional_spec import OptionalSpec
 from graphio.data.structure import ArrayParts, OptionalParts, SparseParts, Spec
 from graphio.framework import dtypes
 from graphio.framework.dtypes import DType

@@ -11,7 +11,7 @@ import numpy as np
 from graphio.data.dataset import Dataset
 from graphio.data.function import Opening
 from graphio.data.stages import Element, Item, Stage
-from graphio.data.statistics import StatsAggregator
+from graphio.data.statistics.aggregator import StatsAggregator
 from graphio.framework import dtypes
 from graphio.framework.constants import as_array
 from graphio.framework.tensor import Tensor

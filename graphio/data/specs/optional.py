@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from graphio.data import registered, structure, type_specs
+from graphio.data import registered, structure
 from graphio.data.components import Variant
 from graphio.data.iterator import Iterator
-from graphio.data.optional_spec import OptionalSpec
+from graphio.data.specs import type_specs
+from graphio.data.specs.optional_spec import OptionalSpec
+from graphio.data.specs.variant_tensors import to_variant
 from graphio.data.structure import OptionalParts
-from graphio.data.variant_tensors import to_variant
 from graphio.framework import api_boundary, dtypes, scopes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.tensor import Tensor

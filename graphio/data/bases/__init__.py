@@ -1,0 +1,1 @@
+"""Rows and entries of data bases: sql, of SQLite; lmdb_files, of LMDB."""

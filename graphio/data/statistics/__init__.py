@@ -1,0 +1,1 @@
+"""Statistics of pipelines: aggregator keeps them, measuring takes them."""
