@@ -51,7 +51,7 @@ class Iterator(Unpicklable):
     def __init__(
         self, specs: Any, handle: Handle | None, text: Tensor | None, initializer: Any = None
     ) -> None:
-        self.specs = specs
+        self._specs = specs
         self._handle = handle
         self._text = text
         self._initializer: Operation | None = initializer
@@ -136,7 +136,7 @@ class Iterator(Unpicklable):
         """
         if self._handle is None or self._handle.one_shot:
             raise ValueError(_ONE_SHOT)
-        _check_fits(self.specs, dataset.element_specs)
+        _check_fits(self._specs, dataset.element_specs)
         return _maker(self._handle, dataset, name)
 
     @api_boundary.rolling_back
@@ -145,10 +145,10 @@ class Iterator(Unpicklable):
 
         Each call of get_next is a separate step.
         """
-        found = self.stepped("IteratorGetNext", name=name)
-        return structure.element_of(self.specs, found)
+        found = self._stepped("IteratorGetNext", name=name)
+        return structure.element_of(self._specs, found)
 
-    def stepped(
+    def _stepped(
         self, kind: str, nothing: Sequence[Array] | None = None, name: str | None = None
     ) -> Sequence[Tensor]:
         """The components of the next element.
@@ -159,13 +159,13 @@ class Iterator(Unpicklable):
                 before the components: whether there was an element.
             name: of the operation.
         """
-        outputs = [(s.dtype, s.shape) for s in structure.flatten(self.specs)]
+        outputs = [(s.dtype, s.shape) for s in structure.flatten(self._specs)]
         if nothing is not None:
             outputs.insert(0, (dtypes.bool, TensorShape([])))
         strings = [] if self._text is None else [self._text]
         graph = scopes.get_default_graph().root
         if self._handle is None:
-            touched = stepped_by_name(graph, self.specs)
+            touched = stepped_by_name(graph, self._specs)
         else:
             touched = self._handle.step()
         function = self._function(touched, nothing)
@@ -218,7 +218,7 @@ class Iterator(Unpicklable):
 
     def _function(self, touched: variables.Touched, nothing: Sequence[Array] | None) -> str:
         """The name of the host function that steps, registered where get_next is called."""
-        graph, handle, specs = scopes.get_default_graph().root, self._handle, self.specs
+        graph, handle, specs = scopes.get_default_graph().root, self._handle, self._specs
         key = graph, (nothing is None, *touched.items())
         if key not in self._functions:
 
@@ -239,22 +239,22 @@ class Iterator(Unpicklable):
     @property
     def element_spec(self) -> Any:
         """TypeSpecs of an element's components, nested as it is."""
-        return type_specs.from_specs(self.specs)
+        return type_specs.from_specs(self._specs)
 
     @property
     def output_types(self) -> Any:
         """dtypes of an element's components; see Dataset.output_types."""
-        return type_specs.output_types(self.specs)
+        return type_specs.output_types(self._specs)
 
     @property
     def output_shapes(self) -> Any:
         """Static shapes of an element's components; see Dataset.output_shapes."""
-        return type_specs.output_shapes(self.specs)
+        return type_specs.output_shapes(self._specs)
 
     @property
     def output_classes(self) -> Any:
         """Classes of an element's components; see Dataset.output_classes."""
-        return type_specs.output_classes(self.specs)
+        return type_specs.output_classes(self._specs)
 
 
 def _always(text: bytes, session: Any) -> Any:

@@ -16,7 +16,7 @@ from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array import surface as array
 from graphio.ops.base.host import host_call
 from graphio.storage import gfile
-from graphio.support import api_guard, errors
+from graphio.support import errors
 
 __all__ = ["RecordInput"]
 
@@ -59,8 +59,7 @@ class RecordInput:
         self._sizes = {"batch_size": batch_size, "buffer_size": buffer_size,
                        "parallelism": parallelism}  # fmt: skip
 
-    @api_guard.guarded
-    @api_boundary.rolling_back_operator
+    @api_boundary.rolling_back
     def get_yield_op(self) -> Any:
         """The next records: a string tensor [batch_size]; with batches a list of that many lists
         of batch_size scalars.

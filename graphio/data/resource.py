@@ -128,7 +128,7 @@ class Resource:
         Args:
             touched: variables that get_next knows.
             given: their values.
-            nothing: see Iterator.stepped.
+            nothing: see Iterator._stepped.
 
         Returns:
             Its components; with variables that functions assign see variables.exchange.

@@ -345,7 +345,6 @@ def test_versions_are_reported() -> None:
         ("keras.layers", "tf.layers"),
         ("distribute", "ConfigProto"),
         ("enable_eager_execution", "Session"),
-        ("LMDBReader", "tf.data"),
     ],
 )
 def test_what_is_left_out_says_what_to_use(name: str, instead: str) -> None:

@@ -169,5 +169,5 @@ def get_next_as_optional(iterator: Iterator) -> Optional:
     """
     if not isinstance(iterator, Iterator):
         raise TypeError(f"get_next_as_optional: expected a tf.data.Iterator, got {iterator!r}")
-    specs = iterator.specs
-    return _of(specs, iterator.stepped("IteratorGetNextAsOptional", nothing_of(specs)))
+    specs = iterator._specs
+    return _of(specs, iterator._stepped("IteratorGetNextAsOptional", nothing_of(specs)))

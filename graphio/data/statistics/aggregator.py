@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from graphio.data import registered
-from graphio.framework import dtypes, scopes
+from graphio.framework import api_boundary, dtypes, scopes
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.base.host import host_call
 from graphio.schema.summary_pb2 import Summary
-from graphio.support import api_guard
 
 __all__ = ["StatsAggregator"]
 
@@ -64,7 +63,7 @@ class StatsAggregator:
         kept, start = self._kept(session), f"{prefix}::" if prefix else ""
         return lambda tag, number: kept.add(start + tag, number)
 
-    @api_guard.operator
+    @api_boundary.rolling_back
     def get_summary(self) -> Tensor:
         """The statistics up to the run: a scalar string, a Summary with a histogram for each tag,
         in the order of the tags."""
