@@ -52,6 +52,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "framework.variable_pb2": {"VariableDef": "graphio.protos.variable_def:VariableDef"},
     "framework.versions_pb2": {"VersionDef": "graphio.protos.graph_def:VersionDef"},
+    "protobuf.cluster_pb2": _public("train.ClusterDef", "train.JobDef"),
     "protobuf.config_pb2": _public(
         "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunMetadata",
         "RunOptions",
@@ -63,5 +64,6 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "protobuf.saved_model_pb2": _at(_TENSORFLOW, "SavedModel"),
     "protobuf.saver_pb2": _public("train.SaverDef"),
+    "protobuf.tensorflow_server_pb2": _public("train.ServerDef"),
     "util.event_pb2": _public("Event", "SessionLog"),
 }  # fmt: skip

@@ -20,8 +20,6 @@ from graphio.support import errors
 
 not_differentiable("Send", "Recv", domain="graphio")
 
-_HERE = "/job:localhost/replica:0/task:0"
-
 
 @dataclass(frozen=True)
 class DeviceAttributes:
@@ -59,16 +57,19 @@ class Devices:
         names: full names; the first one runs what has no wish.
         soft: whether a wish for another device is for the first one.
         log: whether placements are written to stderr.
+        job, task: of the devices.
     """
 
     names: list[str]
     soft: bool = False
     log: bool = False
+    job: str = "localhost"
+    task: int = 0
     _known: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: ConfigProto | None) -> Devices:
-        """Those that a config asks for.
+    def of(cls, config: ConfigProto | None, job: str = "localhost", task: int = 0) -> Devices:
+        """Those that a config asks for, of a task.
 
         Raises:
             InvalidArgumentError: a number of devices that is none.
@@ -78,10 +79,10 @@ class Devices:
             raise errors.InvalidArgumentError(
                 message=f"device_count['CPU'] is {count!r}, expected a number up to 1024"
             )
-        names = [f"{_HERE}/device:CPU:{i}" for i in range(max(count, 1))]
+        names = [_name(job, task, i) for i in range(max(count, 1))]
         if config is None:
             return cls(names)
-        return cls(names, config.allow_soft_placement, config.log_device_placement)
+        return cls(names, config.allow_soft_placement, config.log_device_placement, job, task)
 
     def attributes(self) -> list[DeviceAttributes]:
         """The devices in the form of list_devices."""
@@ -98,12 +99,16 @@ class Devices:
             spec = DeviceSpec.from_string(wish)
         except ValueError:
             spec = DeviceSpec(device_type="?")
-        here = spec.job in (None, "localhost") and not spec.replica and not spec.task
-        if here and spec.device_type in (None, "CPU"):
-            name = f"{_HERE}/device:CPU:{spec.device_index or 0}"
+        here = spec.job in (None, self.job) and spec.task in (None, self.task)
+        if here and not spec.replica and spec.device_type in (None, "CPU"):
+            name = _name(self.job, self.task, spec.device_index or 0)
             if name in self.names:
                 return name
         return self.names[0] if self.soft else None
+
+
+def _name(job: str, task: int, index: int) -> str:
+    return f"/job:{job}/replica:0/task:{task}/device:CPU:{index}"
 
 
 def assign_devices(model: Model, devices: Devices) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from graphio.engine import custom, pickling
 from graphio.engine.interface import HostFunction, NodeTime
-from graphio.execution import engines, fetching, placement
+from graphio.execution import engines, fetching, placement, servers
 from graphio.execution.config import ConfigProto, RunOptions
 from graphio.execution.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.execution.run_metadata import RunMetadata, divided, fill_costs, fill_times, with_untold
@@ -105,7 +105,8 @@ class Session(pickling.Unpicklable):
 
     Args:
         target: "cinfer" for the C library, "runtime" for the Python runtime, "" for the one that
-            the environment variable GRAPHIO_TARGET names, by default cinfer.
+            the environment variable GRAPHIO_TARGET names, by default cinfer; or that of a
+            tf.train.Server, whose sessions share their variables.
         graph: to run; None: the default graph.
         config: a ConfigProto.
 
@@ -143,9 +144,12 @@ class Session(pickling.Unpicklable):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
         self.graph = (scopes.get_default_graph() if graph is None else graph).root
         self._target = target.decode() if isinstance(target, bytes) else target
-        given_config = ConfigProto() if config is None else config
-        self._engine, self._options = _engine(self._target, given_config)
-        self._devices = placement.Devices.of(given_config)
+        server = servers.find(self._target)
+        default = None if server is None else server.config
+        given_config = (default or ConfigProto()) if config is None else config
+        self._engine, self._options = _engine("" if server else self._target, given_config)
+        job, task = ("localhost", 0) if server is None else (server.job, server.task)
+        self._devices = placement.Devices.of(given_config, job, task)
         self._timeout = given_config.operation_timeout_in_ms
         options = given_config.graph_options
         self._costs_every, self._costs_after = (
@@ -153,7 +157,7 @@ class Session(pickling.Unpicklable):
         )  # fmt: skip
         self._always_observed = bool(self._timeout or self._costs_every)
         self._shows_shapes = given_config.graph_options.infer_shapes
-        self.state = self._engine.new_state()
+        self.state = self._engine.new_state() if server is None else server.state(self._engine)
         _sessions.add(self)
         self.graph.sessions.add(self)
         self._closed = False
@@ -327,9 +331,12 @@ class Session(pickling.Unpicklable):
         Raises:
             NotFoundError: an unknown target.
         """
-        chosen, _ = _engine(target, ConfigProto())
+        server = servers.find(target)
+        if server is not None:
+            server.clear()
+        chosen, _ = _engine("" if server else target, ConfigProto())
         for session in list(_sessions):
-            if session._engine is chosen:
+            if session._target == target if server else session._engine is chosen:
                 session.state = chosen.new_state()
                 session.close()
 

@@ -100,6 +100,13 @@ class _Sums:
             mean = (found / np.asarray(count, found.dtype)).astype(found.dtype)
             self._takes.popleft().finish([mean if self._mean else found])
 
+    def cancel_all(self) -> None:
+        """Ends all attempts."""
+        with self._lock:
+            waiting = list(self._takes)
+        for take in waiting:
+            self.cancel(take)
+
     def cancel(self, take: _Take) -> None:
         """Ends an attempt."""
         with self._lock:
@@ -167,6 +174,14 @@ def _set_step(session: Any) -> Any:
     return call
 
 
+def _cancel(session: Any) -> Any:
+    def call(inputs: list[Any]) -> list[Any]:
+        _sums(session, inputs[0]).cancel_all()
+        return []
+
+    return call
+
+
 _method = builds_with("accumulator_ref")
 
 
@@ -217,6 +232,15 @@ class ConditionalAccumulatorBase:
         """
         step = elementwise.cast(new_global_step, dtypes.int64)
         return self._operation(_set_step, "SetGlobalStep", [step], [], name)
+
+    @_method
+    def cancel_takes(self, name: str | None = None) -> Operation:
+        """An operation that ends all that waits for gradients with a CancelledError.
+
+        Args:
+            name: of the operation.
+        """
+        return self._operation(_cancel, "CancelTakes", [], [], name)
 
     def _operation(
         self, bind: Any, action: str, inputs: Sequence[Tensor],

@@ -424,3 +424,81 @@ class SavedModel(_message.Message):
     saved_model_schema_version: int
     meta_graphs: _containers.RepeatedCompositeFieldContainer[MetaGraphDef]
     def __init__(self, saved_model_schema_version: _Optional[int] = ..., meta_graphs: _Optional[_Iterable[_Union[MetaGraphDef, _Mapping]]] = ...) -> None: ...
+
+class JobDef(_message.Message):
+    __slots__ = ("name", "tasks")
+    class TasksEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: str
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    tasks: _containers.ScalarMap[int, str]
+    def __init__(self, name: _Optional[str] = ..., tasks: _Optional[_Mapping[int, str]] = ...) -> None: ...
+
+class ClusterDef(_message.Message):
+    __slots__ = ("job",)
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    job: _containers.RepeatedCompositeFieldContainer[JobDef]
+    def __init__(self, job: _Optional[_Iterable[_Union[JobDef, _Mapping]]] = ...) -> None: ...
+
+class ServerDef(_message.Message):
+    __slots__ = ("cluster", "job_name", "task_index", "protocol", "port")
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    JOB_NAME_FIELD_NUMBER: _ClassVar[int]
+    TASK_INDEX_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    cluster: ClusterDef
+    job_name: str
+    task_index: int
+    protocol: str
+    port: int
+    def __init__(self, cluster: _Optional[_Union[ClusterDef, _Mapping]] = ..., job_name: _Optional[str] = ..., task_index: _Optional[int] = ..., protocol: _Optional[str] = ..., port: _Optional[int] = ...) -> None: ...
+
+class CheckpointObject(_message.Message):
+    __slots__ = ("children", "attributes", "slot_variables")
+    class Reference(_message.Message):
+        __slots__ = ("node_id", "local_name")
+        NODE_ID_FIELD_NUMBER: _ClassVar[int]
+        LOCAL_NAME_FIELD_NUMBER: _ClassVar[int]
+        node_id: int
+        local_name: str
+        def __init__(self, node_id: _Optional[int] = ..., local_name: _Optional[str] = ...) -> None: ...
+    class SerializedTensor(_message.Message):
+        __slots__ = ("name", "full_name", "checkpoint_key", "optional_restore")
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        FULL_NAME_FIELD_NUMBER: _ClassVar[int]
+        CHECKPOINT_KEY_FIELD_NUMBER: _ClassVar[int]
+        OPTIONAL_RESTORE_FIELD_NUMBER: _ClassVar[int]
+        name: str
+        full_name: str
+        checkpoint_key: str
+        optional_restore: bool
+        def __init__(self, name: _Optional[str] = ..., full_name: _Optional[str] = ..., checkpoint_key: _Optional[str] = ..., optional_restore: bool = ...) -> None: ...
+    class SlotVariable(_message.Message):
+        __slots__ = ("original_variable_node_id", "slot_name", "slot_variable_node_id")
+        ORIGINAL_VARIABLE_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+        SLOT_NAME_FIELD_NUMBER: _ClassVar[int]
+        SLOT_VARIABLE_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+        original_variable_node_id: int
+        slot_name: str
+        slot_variable_node_id: int
+        def __init__(self, original_variable_node_id: _Optional[int] = ..., slot_name: _Optional[str] = ..., slot_variable_node_id: _Optional[int] = ...) -> None: ...
+    CHILDREN_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    SLOT_VARIABLES_FIELD_NUMBER: _ClassVar[int]
+    children: _containers.RepeatedCompositeFieldContainer[CheckpointObject.Reference]
+    attributes: _containers.RepeatedCompositeFieldContainer[CheckpointObject.SerializedTensor]
+    slot_variables: _containers.RepeatedCompositeFieldContainer[CheckpointObject.SlotVariable]
+    def __init__(self, children: _Optional[_Iterable[_Union[CheckpointObject.Reference, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[CheckpointObject.SerializedTensor, _Mapping]]] = ..., slot_variables: _Optional[_Iterable[_Union[CheckpointObject.SlotVariable, _Mapping]]] = ...) -> None: ...
+
+class CheckpointObjectGraph(_message.Message):
+    __slots__ = ("nodes",)
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[CheckpointObject]
+    def __init__(self, nodes: _Optional[_Iterable[_Union[CheckpointObject, _Mapping]]] = ...) -> None: ...

@@ -3,6 +3,7 @@
 May import summary and below.
 
     optimizers/      Adam and others; checkpoints/: Saver; loops/: MonitoredSession, hooks
+    clusters/        ClusterSpec, Server, replica_device_setter
     interop/         safetensors, .npz, PyTorch and TensorFlow checkpoints
     example          tf.train.Example
 """
@@ -38,6 +39,7 @@ from graphio.queues.queue_runner import (
     add_queue_runner,
     start_queue_runners,
 )
+from graphio.schema.tensorflow_pb2 import ClusterDef, JobDef, ServerDef
 from graphio.summary.writer import summary_iterator
 from graphio.support.progress_bars import progress_bars
 from graphio.train.checkpoints.checkpoint_copy import copy_checkpoint
@@ -64,11 +66,15 @@ from graphio.train.checkpoints.latest import restore_latest
 from graphio.train.checkpoints.meta_graphs import import_meta_graph
 from graphio.train.checkpoints.retention import remove_checkpoint
 from graphio.train.checkpoints.saver import Saver
+from graphio.train.checkpoints.vocabularies import VocabInfo
 from graphio.train.checkpoints.warm_starting import (
     checkpoints_iterator,
     init_from_checkpoint,
     warm_start,
 )
+from graphio.train.clusters.cluster_spec import ClusterSpec
+from graphio.train.clusters.device_setter import replica_device_setter
+from graphio.train.clusters.server import Server
 from graphio.train.example import (
     BytesList,
     Example,
@@ -152,6 +158,7 @@ from graphio.train.optimizers.regularized import (
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
+from graphio.train.optimizers.sync_replicas import SyncReplicasOptimizer
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -164,6 +171,8 @@ __all__ = [
     "CheckpointSaverListener",
     "CheckpointState",
     "ChiefSessionCreator",
+    "ClusterDef",
+    "ClusterSpec",
     "Coordinator",
     "Curve",
     "Example",
@@ -180,6 +189,7 @@ __all__ = [
     "GradientDescentOptimizer",
     "History",
     "Int64List",
+    "JobDef",
     "LoggingTensorHook",
     "LooperThread",
     "MomentumOptimizer",
@@ -199,6 +209,8 @@ __all__ = [
     "Scaffold",
     "SecondOrStepTimer",
     "SequenceExample",
+    "Server",
+    "ServerDef",
     "SessionCreator",
     "SessionManager",
     "SessionRunArgs",
@@ -210,7 +222,9 @@ __all__ = [
     "StopAtStepHook",
     "SummarySaverHook",
     "Supervisor",
+    "SyncReplicasOptimizer",
     "TrainingLoop",
+    "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
@@ -261,6 +275,7 @@ __all__ = [
     "queue_runner",
     "range_input_producer",
     "remove_checkpoint",
+    "replica_device_setter",
     "restore_latest",
     "shuffle_batch",
     "shuffle_batch_join",

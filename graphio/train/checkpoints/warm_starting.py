@@ -7,15 +7,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from graphio.framework import dtypes, scopes
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.model import casting
+from graphio.ops.array import surface as array
 from graphio.ops.base.host import host_call
 from graphio.schema import restore
 from graphio.support import api_guard, errors
 from graphio.train.checkpoints.checkpoint_reader import CheckpointReader, load_checkpoint
 from graphio.train.checkpoints.checkpoint_state import latest_checkpoint
+from graphio.train.checkpoints.vocabularies import VocabInfo, sources
+from graphio.variables.initializers import zeros_initializer
 from graphio.variables.partitioned_variables import parts_of
 from graphio.variables.variable_scope import targets_by_name
 from graphio.variables.variables import Variable, global_variables, trainable_variables
@@ -117,16 +122,30 @@ def _problems(variable: Variable, name: str, reader: CheckpointReader) -> Iterat
         )
 
 
-def _stored(reader: CheckpointReader, name: str, variable: Variable) -> Tensor:
+def _stored(
+    reader: CheckpointReader, name: str, variable: Variable, info: VocabInfo | None = None
+) -> Tensor:
+    """The initial value of a variable from a checkpoint; info: its words have other numbers."""
     kind: dtypes.DType = variable.dtype
     part = variable._save_slice_info
     indices = () if part is None else part.indices
+    order = None if info is None else sources(info)
 
     def bind(session: Any) -> Callable[..., Any]:
-        return lambda arrays: [_value(reader, name, kind)[indices]]
+        def call(arrays: Any) -> list[Any]:
+            found = _value(reader, name, kind)
+            if info is not None and order is not None:
+                found = found.take(np.maximum(order, 0), info.axis)
+            return [found[indices]]
+
+        return call
 
     stored = reader.get_variable_to_shape_map()[name]
-    shape = TensorShape(stored if part is None else part.var_shape)
+    complete: list[int] = list(stored or ())
+    if info is not None and order is not None:
+        _check_vocabulary(variable, complete, order, info)
+        complete[info.axis] = len(order)
+    shape = TensorShape(complete if part is None else part.var_shape)
     with (
         scopes.get_default_graph().root.as_default(),
         scopes.control_dependencies(None),
@@ -136,7 +155,34 @@ def _stored(reader: CheckpointReader, name: str, variable: Variable) -> Tensor:
             bind, [], [(kind, shape)], function=f"checkpoint/{variable.op.name}", stateful=False,
             name=variable.op.name.rsplit("/", 1)[-1], tf_type="RestoreV2",
         )  # fmt: skip
-        return made.outputs[0]
+        if info is None or order is None:
+            return made.outputs[0]
+        known = np.expand_dims(order >= 0, [a for a in range(len(complete)) if a != info.axis])
+        here = np.broadcast_to(known, complete)[indices]
+        fresh = (info.backup_initializer or zeros_initializer())(shape.as_list(), dtype=kind)
+        return array.where(here, made.outputs[0], fresh)
+
+
+def _check_vocabulary(
+    variable: Variable, stored: Sequence[int], order: Any, info: VocabInfo
+) -> None:
+    """Refuses vocabularies that do not fit the variable or its value in the checkpoint."""
+    part = variable._save_slice_info
+    sizes = variable.shape.as_list() if part is None else list(part.full_shape or ())
+    fits = len(sizes) == len(stored) > info.axis and sizes[info.axis] == len(order)
+    if not fits or any(
+        a != b for n, (a, b) in enumerate(zip(sizes, stored, strict=True)) if n != info.axis
+    ):
+        raise ValueError(
+            f"variable {variable.name} is {sizes} and {list(stored)} in the checkpoint; with "
+            f"{len(order)} rows of words, expected shapes that differ in axis {info.axis} alone, "
+            f"and {len(order)} there"
+        )
+    if order.max(initial=-1) >= stored[info.axis]:
+        raise ValueError(
+            f"{info.old_vocab} has words after the {stored[info.axis]} of {variable.name} in the "
+            "checkpoint: give old_vocab_size"
+        )
 
 
 def _value(reader: CheckpointReader, name: str, kind: dtypes.DType) -> Any:
@@ -159,22 +205,40 @@ def warm_start(
         ckpt_to_initialize_from: a checkpoint's prefix or its folder.
         vars_to_warm_start: a regular expression for names; a list of them, for all global
             variables; a list of variables, partitioned ones too; None: no variable.
-        var_name_to_vocab_info: not supported.
+        var_name_to_vocab_info: a variable's name -> VocabInfo: its rows are those of the same
+            words.
         var_name_to_prev_var_name: a variable's name -> its name in the checkpoint.
 
     Raises:
-        NotImplementedError: var_name_to_vocab_info is given.
-        ValueError, NotFoundError: see init_from_checkpoint.
+        ValueError, NotFoundError: see init_from_checkpoint; and a VocabInfo is not used, or does
+            not fit.
     """
-    if var_name_to_vocab_info:
-        raise NotImplementedError(
-            "warm_start: vocabularies are not carried over; load_variable gives the old rows"
-        )
     former = var_name_to_prev_var_name or {}
-    names = [(_whole_name(v), v) for v in _chosen(vars_to_warm_start)]
+    infos = dict(var_name_to_vocab_info or {})
+    named = [(_whole_name(v), v) for v in _chosen(vars_to_warm_start)]
+    unused = sorted(set(infos) - {name for name, _ in named})
+    if unused:
+        raise ValueError(
+            f"var_name_to_vocab_info has {', '.join(unused)}, expected names of variables that are "
+            f"warm-started: {', '.join(name for name, _ in named) or 'none'}"
+        )
     init_from_checkpoint(
-        ckpt_to_initialize_from, [(former.get(name, name), variable) for name, variable in names]
+        ckpt_to_initialize_from,
+        [(former.get(name, name), variable) for name, variable in named if name not in infos],
     )
+    if infos:
+        reader = load_checkpoint(ckpt_to_initialize_from)
+        for name, variable in named:
+            if name in infos:
+                _start_by_words(variable, reader, former.get(name, name), infos[name])
+
+
+def _start_by_words(
+    variable: Variable, reader: CheckpointReader, stored: str, info: VocabInfo
+) -> None:
+    if stored not in reader.get_variable_to_shape_map():
+        raise ValueError("\n".join(_problems(variable, stored, reader)))
+    variable.start_from(_stored(reader, stored, variable, info))
 
 
 def _whole_name(variable: Variable) -> str:
