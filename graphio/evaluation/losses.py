@@ -93,7 +93,7 @@ def compute_weighted_loss(
         if not dtype.is_floating:
             each = cast(each, dtypes.float32)
         weight = cast(convert_to_tensor(weights, name="weights"), each.dtype)
-        weight = _checked_weights(weight, each)
+        weight = checked_weights(weight, each)
         weighted = elementwise.multiply(each, weight)
         loss = _reduced(weighted, each, weight, reduction)
         loss = cast(loss, dtype)
@@ -105,7 +105,7 @@ def _scope(name: str | None, default: str) -> Any:
     return scope(name, default)
 
 
-def _checked_weights(weights: Tensor, losses: Tensor) -> Tensor:
+def checked_weights(weights: Tensor, losses: Tensor) -> Tensor:
     """The weights, once they are known to fit: scalar, or of the losses' rank, each size 1 or the
     same."""
     given, expected = dims_of(weights), dims_of(losses)
@@ -514,7 +514,7 @@ def mean_pairwise_squared_error(
         expected = cast(convert_to_tensor(labels, name="labels"), dtypes.float32)
         shapes.merge(dims_of(found), dims_of(expected), "mean_pairwise_squared_error")
         factor = cast(convert_to_tensor(weights, name="weights"), dtypes.float32)
-        factor = _checked_weights(factor, found)
+        factor = checked_weights(factor, found)
         rows = array.concat([array.shape(found)[:1], [-1]], 0)
         difference = array.reshape(found - expected, rows)
         absent = cast(compare("Equal", factor, array.zeros_like(factor)), dtypes.float32)

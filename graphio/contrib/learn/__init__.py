@@ -1,13 +1,15 @@
-"""tf.contrib.learn: preprocessing, data sets, names and metrics, without estimators.
+"""tf.contrib.learn: preprocessing, data sets, models and metrics, without estimators.
 
-May import contrib.layers, examples and below.
+May import contrib.layers, contrib.rnn, contrib.lookup, examples and below.
 
     preprocessing   strings and categories as numbers
     datasets        data sets from local files
     io              records of files, arrays and DataFrames in batches
     graph_actions   train, evaluate, run_n, run_feeds, infer
     monitors        what training calls around its steps
-    ops             embeddings, linear models
+    ops, models     embeddings, linear models, recurrent networks
+    heads           predictions, losses and metrics of models
+    model_functions ModelFnOps, InputFnOps; utils: for serving
     keys            ModeKeys, PredictionKey and others
     metric_spec     MetricSpec
 """
@@ -17,8 +19,27 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from graphio.contrib.learn import datasets, graph_actions, io, monitors, ops, preprocessing
+from graphio.contrib.learn import (
+    datasets,
+    graph_actions,
+    io,
+    models,
+    monitors,
+    ops,
+    preprocessing,
+    utils,
+)
+from graphio.contrib.learn import heads as head
 from graphio.contrib.learn.graph_actions import evaluate, infer, run_feeds, run_n, train
+from graphio.contrib.learn.heads import (
+    Head,
+    binary_svm_head,
+    multi_class_head,
+    multi_head,
+    multi_label_head,
+    poisson_regression_head,
+    regression_head,
+)
 from graphio.contrib.learn.io.data_frames import (
     extract_dask_data,
     extract_dask_labels,
@@ -37,17 +58,30 @@ from graphio.contrib.learn.io.graph_io import (
 )
 from graphio.contrib.learn.keys import ModeKeys, PredictionKey, ProblemType, TaskType
 from graphio.contrib.learn.metric_spec import MetricSpec
+from graphio.contrib.learn.model_functions import (
+    InputFnOps,
+    ModelFnOps,
+    NotFittedError,
+    build_parsing_serving_input_fn,
+    no_op_train_fn,
+)
 from graphio.framework import api_boundary
 from graphio.python import names
 from graphio.train.loops.hooks import NanLossDuringTrainingError
 
 __all__ = [
+    "Head",
+    "InputFnOps",
     "MetricSpec",
     "ModeKeys",
+    "ModelFnOps",
     "NanLossDuringTrainingError",
+    "NotFittedError",
     "PredictionKey",
     "ProblemType",
     "TaskType",
+    "binary_svm_head",
+    "build_parsing_serving_input_fn",
     "datasets",
     "evaluate",
     "extract_dask_data",
@@ -56,10 +90,17 @@ __all__ = [
     "extract_pandas_labels",
     "extract_pandas_matrix",
     "graph_actions",
+    "head",
     "infer",
     "io",
+    "models",
     "monitors",
+    "multi_class_head",
+    "multi_head",
+    "multi_label_head",
+    "no_op_train_fn",
     "ops",
+    "poisson_regression_head",
     "preprocessing",
     "read_batch_examples",
     "read_batch_features",
@@ -68,12 +109,16 @@ __all__ = [
     "read_keyed_batch_examples_shared_queue",
     "read_keyed_batch_features",
     "read_keyed_batch_features_shared_queue",
+    "regression_head",
     "run_feeds",
     "run_n",
     "train",
+    "utils",
 ]
 
-_GUARDED_MODULES = (datasets, graph_actions, io, monitors, ops, preprocessing)
+_GUARDED_MODULES = (
+    datasets, graph_actions, head, io, models, monitors, ops, preprocessing, utils,
+)  # fmt: skip
 api_boundary.guard_namespace(sys.modules[__name__])
 
 

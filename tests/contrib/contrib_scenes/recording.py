@@ -13,7 +13,10 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 #: the modules of scenes, whose SCENES are functions by name
-MODULES = ("rnn", "seq2seq", "legacy_seq2seq", "crf", "cudnn_rnn", "bijectors", "multivariate")
+MODULES = (
+    *("rnn", "seq2seq", "legacy_seq2seq", "crf", "cudnn_rnn", "bijectors", "multivariate"),
+    "learn",
+)
 
 
 def scenes(module: str) -> dict[str, Callable[[Any, Any], Any]]:
@@ -78,7 +81,10 @@ def record(tf: Any, contrib: Callable[[str], Any], scene: Any, **session: Any) -
             if v.dtype.base_dtype.is_floating
         ]
         with tf.Session(**session) as run:
-            run.run(tf.global_variables_initializer())
+            run.run([
+                tf.global_variables_initializer(), tf.local_variables_initializer(),
+                tf.tables_initializer(),
+            ])  # fmt: skip
             starts = [_constant(start) for start in run.run(variables)]
             run.run(fill)
             values = run.run(outputs)

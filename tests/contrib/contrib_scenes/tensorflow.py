@@ -72,7 +72,7 @@ class _Files(importlib.abc.MetaPathFinder):
         if not found.is_dir():
             file = found.with_suffix(".py")
             return importlib.util.spec_from_file_location(fullname, file) if file.exists() else None
-        if parts[0] == "contrib" and len(parts) < 4:
+        if parts[0] == "contrib" and (len(parts) < 4 or parts[1] == "learn"):
             return importlib.machinery.ModuleSpec(fullname, _Empty(found), is_package=True)
         return importlib.util.spec_from_file_location(
             fullname, found / "__init__.py", submodule_search_locations=[str(found)]
@@ -127,12 +127,15 @@ MOVED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "tensorflow.python.ops.array_ops": {
         "stack": lambda tf: tf.stack,
         "unstack": lambda tf: tf.unstack,
+        # 1.15 itself lacks it: bidirectional_rnn with lengths fails there
+        "unpack": lambda tf: tf.unstack,
     },
     "tensorflow.python.ops.control_flow_ops": {
         "cond": lambda tf: tf.cond,
         "while_loop": lambda tf: tf.while_loop,
         "Assert": lambda tf: tf.Assert,
     },
+    "tensorflow.python.ops.variable_scope": {"variable": lambda tf: tf.Variable},
     "tensorflow.python.ops.math_ops": {"to_int64": lambda tf: tf.to_int64},
     "tensorflow.python.framework.ops": {"Tensor": lambda tf: tf.Tensor},
 }
@@ -174,8 +177,33 @@ def load(folder: Path) -> tuple[Any, Any]:
     return tf, package
 
 
+def _learn(tf: Any) -> types.SimpleNamespace:
+    """The names of contrib.learn, over what its modules need of other packages."""
+    slim = importlib.import_module("tf_slim")
+    framework: Any = importlib.import_module("tensorflow.contrib.framework")
+    framework.deprecated = lambda date, text: lambda function: function
+    framework.get_graph_from_inputs = lambda tensors: None
+    framework.convert_to_tensor_or_sparse_tensor = tf.convert_to_tensor_or_sparse_tensor
+    importlib.import_module("tensorflow.contrib.layers").linear = slim.layers.linear  # type: ignore[attr-defined]
+    rnn: Any = importlib.import_module("tensorflow.contrib.rnn")
+    vars(rnn).update(vars(package("rnn")))
+    for name in ("", ".model_fn", ".export", ".export.export_output"):
+        parts = {"model_fn": None, "export_output": None}
+        _give(f"tensorflow.python.estimator{name}", **parts)
+    inner = "tensorflow.contrib.learn.python.learn"
+    ops = [importlib.import_module(f"{inner}.ops.{name}_ops") for name in ("losses", "seq2seq")]
+    heads = importlib.import_module(f"{inner}.estimators.head")
+    return types.SimpleNamespace(
+        **{name: value for name, value in vars(heads).items() if name.endswith("_head")},
+        models=importlib.import_module(f"{inner}.models"),
+        ops=types.SimpleNamespace(**{k: v for one in ops for k, v in vars(one).items()}),
+    )
+
+
 def package(name: str) -> types.SimpleNamespace:
     """The names of a package of contrib."""
+    if name == "learn":
+        return _learn(importlib.import_module("tensorflow.compat.v1"))
     names = types.SimpleNamespace()
     inner = "training" if name == "training" else "ops"
     for module in PACKAGES[name]:

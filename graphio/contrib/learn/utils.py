@@ -1,0 +1,17 @@
+"""tf.contrib.learn.utils: functions of inputs for serving."""
+
+from __future__ import annotations
+
+import sys
+
+from graphio.contrib.learn.model_functions import (
+    InputFnOps,
+    build_default_serving_input_fn,
+    build_parsing_serving_input_fn,
+)
+from graphio.framework import api_boundary, refusals
+
+__all__ = ["InputFnOps", "build_default_serving_input_fn", "build_parsing_serving_input_fn"]
+
+api_boundary.guard_namespace(sys.modules[__name__])
+__getattr__ = refusals.getter(__name__)
