@@ -20,6 +20,7 @@ from graphio.contrib.framework.assigning import (
     assign_from_values,
     assign_from_values_fn,
 )
+from graphio.contrib.framework.calls import py_func, smart_case, zero_initializer
 from graphio.contrib.framework.checkpoints import (
     init_from_checkpoint,
     list_variables,
@@ -53,6 +54,18 @@ from graphio.contrib.framework.nest import (
     map_structure_with_tuple_paths_up_to,
     pack_sequence_as,
     yield_flat_paths,
+)
+from graphio.contrib.framework.orthogonal_kernels import (
+    convolutional_delta_orthogonal,
+    convolutional_orthogonal_1d,
+    convolutional_orthogonal_2d,
+    convolutional_orthogonal_3d,
+)
+from graphio.contrib.framework.remapping import (
+    load_and_remap_matrix_initializer,
+    load_embedding_initializer,
+    load_linear_multiclass_bias_initializer,
+    load_variable_slot_initializer,
 )
 from graphio.contrib.framework.tensors import (
     assert_scalar_int,
@@ -97,7 +110,6 @@ from graphio.ops.checks.assert_types import (
     is_tensor,
 )
 from graphio.ops.control_flow.branches import smart_cond
-from graphio.ops.state.py_func import py_func
 from graphio.train.loops.step_counter import (
     assert_global_step,
     create_global_step,
@@ -128,6 +140,10 @@ __all__ = [
     "assign_from_values",
     "assign_from_values_fn",
     "convert_to_tensor_or_sparse_tensor",
+    "convolutional_delta_orthogonal",
+    "convolutional_orthogonal_1d",
+    "convolutional_orthogonal_2d",
+    "convolutional_orthogonal_3d",
     "create_global_step",
     "current_arg_scope",
     "deprecated",
@@ -167,8 +183,12 @@ __all__ = [
     "is_strictly_increasing",
     "is_tensor",
     "list_variables",
+    "load_and_remap_matrix_initializer",
     "load_checkpoint",
+    "load_embedding_initializer",
+    "load_linear_multiclass_bias_initializer",
     "load_variable",
+    "load_variable_slot_initializer",
     "local_variable",
     "map_structure",
     "map_structure_up_to",
@@ -182,6 +202,7 @@ __all__ = [
     "py_func",
     "reduce_sum_n",
     "remove_squeezable_dimensions",
+    "smart_case",
     "smart_cond",
     "smart_constant_value",
     "sort",
@@ -190,6 +211,7 @@ __all__ = [
     "with_same_shape",
     "with_shape",
     "yield_flat_paths",
+    "zero_initializer",
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])

@@ -1,4 +1,4 @@
-"""What functions of models and of their inputs give, and functions of inputs for serving."""
+"""Results of functions of models and of their inputs, and functions of inputs for serving."""
 
 from __future__ import annotations
 

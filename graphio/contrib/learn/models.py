@@ -154,8 +154,8 @@ def bidirectional_rnn(
     with variable_scope(f"{name}_FW"):
         forth, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length)
     with variable_scope(f"{name}_BW"):
-        turned = _reversed(inputs, sequence_length)
-        back, state_bw = static_rnn(cell_bw, turned, initial_state_bw, dtype, sequence_length)
+        from_end = _reversed(inputs, sequence_length)
+        back, state_bw = static_rnn(cell_bw, from_end, initial_state_bw, dtype, sequence_length)
     pairs = zip(forth, _reversed(back, sequence_length), strict=True)
     outputs = [array.concat(list(pair), 1) for pair in pairs]
     return outputs, array.concat([state_fw, state_bw], 1)

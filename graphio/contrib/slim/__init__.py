@@ -44,6 +44,7 @@ from graphio.contrib.framework import (
     local_variable,
     model_variable,
     variable,
+    zero_initializer,
 )
 from graphio.contrib.layers import (
     GDN,
@@ -281,6 +282,7 @@ __all__ = [
     "variance_scaling_initializer",
     "xavier_initializer",
     "xavier_initializer_conv2d",
+    "zero_initializer",
 ]
 
 _GUARDED_MODULES = (

@@ -141,7 +141,7 @@ class SingleHead(Head):
                 mode, predictions, loss, train_op, measures, self.outputs(predictions)
             )
 
-    # ---- what heads differ in ----
+    # ---- differences between heads ----
 
     def truth(self, labels: Any) -> Any:
         """The labels as the loss and the metrics need them."""
