@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "graphio/schema"
 PROTOS = (
     "model.proto", "checkpoint.proto", "run_metadata.proto", "summary.proto", "example.proto",
-    "tensorflow.proto", "xplane.proto",
+    "tensorflow.proto", "xplane.proto", "hparam.proto",
 )  # fmt: skip
 IN_C = PROTOS[:2]
 HEADER = "cinfer/src/ci_schema.h"

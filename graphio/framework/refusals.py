@@ -113,7 +113,6 @@ _LEFT_OUT = {
     "contrib.cudnn_rnn.CudnnParamsFormatConverterTanh": _OPAQUE,
     "contrib.cudnn_rnn.CudnnRNNReluSaveable": _OPAQUE,
     "contrib.cudnn_rnn.CudnnRNNTanhSaveable": _OPAQUE,
-    "contrib.training.HParamDef": "HParams.to_json and parse_json keep hyperparameters",
     "contrib.training.NextQueuedSequenceBatch": _QUEUED,
     "contrib.training.SequenceQueueingStateSaver": _QUEUED,
     "contrib.training.batch_sequences_with_states": _QUEUED,

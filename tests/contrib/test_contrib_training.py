@@ -88,7 +88,7 @@ def test_hyperparameters_can_be_added_removed_and_looked_up() -> None:
         params.add_hparam("some", [])
     with pytest.raises(ValueError, match="is incompatible with default=x"):
         params.get("units", "x")
-    with pytest.raises(ValueError, match="hparam_def"):
+    with pytest.raises(TypeError, match="expected a HParamDef"):
         training.HParams(hparam_def=object())
 
 
@@ -305,3 +305,26 @@ def test_operations_are_placed() -> None:
 def test_a_name_that_needs_queues_says_what_to_use() -> None:
     with pytest.raises(AttributeError, match="batch_sequences_with_states is not part of graphio"):
         _ = training.batch_sequences_with_states
+
+
+#: an HParamDef of TensorFlow 1.15.5: a=1, b=0.5, c="x", d=True, e=[1, 2], f=["p", "q"], g=[True]
+STORED = (
+    "0a070a0161120208010a0a0a016212051500 00003f0a080a016312031a01780a070a016412023801"
+    "0a0b0a0165120622040a020102 0a0d0a016612083206 0a01700a01710a0a0a0167120542030a0101"
+)
+
+
+def test_hyperparameters_are_a_message_of_tensorflow():
+    training = tf.contrib.training
+    given = training.HParams(a=1, b=0.5, c="x", d=True, e=[1, 2], f=["p", "q"], g=[True])
+    message = given.to_proto()
+    stored = training.HParamDef.FromString(bytes.fromhex(STORED.replace(" ", "")))
+    assert message == stored
+    assert training.HParams.from_proto(stored).values() == given.values()
+    again = training.HParams(hparam_def=message)
+    assert isinstance(again.d, bool) and again.parse("a=3,f=[r]").f == ["r"] and again.a == 3
+    with pytest.raises(ValueError, match="mutually exclusive"):
+        training.HParams(hparam_def=message, a=1)
+    with pytest.raises(ValueError, match="a is None"):
+        given.a = None
+        given.to_proto()

@@ -81,7 +81,7 @@ class convolutional_delta_orthogonal(_OfConvolution):
 
 
 class _Orthogonal(_OfConvolution):
-    """The product of a matrix and of kernels of size 2, each of which has a projection along each
+    """A matrix, and kernels of size 2, each of which has a projection along each
     axis."""
 
     AXES = 0
@@ -98,12 +98,12 @@ class _Orthogonal(_OfConvolution):
         rows = self._orthogonal(shape[-1], dtype)[: shape[-2]]
         kernel = {(0,) * self.AXES: rows}
         for _ in range(window[0] - 1):
-            kernel = _product(kernel, self._pair(shape[-1], dtype))
+            kernel = _composed(kernel, self._pair(shape[-1], dtype))
         positions = itertools.product(range(window[0]), repeat=self.AXES)
         return array.reshape(array.stack([kernel[at] for at in positions]), shape) * self.gain
 
     def _pair(self, size: int, dtype: dtypes.DType) -> _Kernel:
-        """A kernel of size 2: at each position the product of a projection, or of the rest of it,
+        """A kernel of size 2: at each position a projection, or the rest of it, multiplied
         along each axis."""
         eye = array.eye(size, dtype=dtype)
         choices = []
@@ -126,7 +126,7 @@ class _Orthogonal(_OfConvolution):
         return matmul.matmul(chosen, chosen, transpose_b=True)
 
 
-def _product(one: _Kernel, two: _Kernel) -> _Kernel:
+def _composed(one: _Kernel, two: _Kernel) -> _Kernel:
     """The kernel of two convolutions one after the other."""
     found: _Kernel = {}
     for (at, left), (step, right) in itertools.product(one.items(), two.items()):

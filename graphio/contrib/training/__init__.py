@@ -2,7 +2,7 @@
 
 May import train, contrib.rnn and below.
 
-    hparam         HParams
+    hparam         HParams, HParamDef
     steps          create_train_op, train
     evaluation     evaluate_once, evaluate_repeatedly, their hooks
     resampling, placement    rows by rates; tasks of operations
@@ -21,7 +21,7 @@ from graphio.contrib.training.evaluation import (
     get_or_create_eval_step,
     wait_for_new_checkpoint,
 )
-from graphio.contrib.training.hparam import HParams, parse_values
+from graphio.contrib.training.hparam import HParamDef, HParams, parse_values
 from graphio.contrib.training.placement import (
     GreedyLoadBalancingStrategy,
     RandomStrategy,
@@ -44,6 +44,7 @@ from graphio.train.checkpoints.warm_starting import checkpoints_iterator
 __all__ = [
     "FeedingQueueRunner",
     "GreedyLoadBalancingStrategy",
+    "HParamDef",
     "HParams",
     "RandomStrategy",
     "StopAfterNEvalsHook",

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from graphio.schema.hparam_pb2 import HParamDef
 from graphio.support import api_guard
 
-__all__ = ["HParams", "parse_values"]
+__all__ = ["HParamDef", "HParams", "parse_values"]
 
 #: one assignment of a string: a name, an index or none, a value or a list
 _ASSIGNMENT = re.compile(
@@ -100,27 +101,53 @@ def _cast(name: str, kind: type, value: Any) -> Any:
     return kind(value)
 
 
+#: type of a hyperparameter -> the beginning of its field of HParamDef
+_FIELDS: dict[type, str] = {int: "int64", float: "float", str: "bytes", bool: "bool"}
+
+
+def _encoded(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _values_of(message: Any) -> dict[str, Any]:
+    """The values of a HParamDef by name."""
+    if not isinstance(message, HParamDef):
+        raise TypeError(f"hparam_def is {type(message).__name__}, expected a HParamDef")
+    found = {}
+    for name, parameter in message.hparam.items():
+        kind = parameter.WhichOneof("kind")
+        if kind is None:
+            raise ValueError(f"hparam_def: {name} has no value")
+        value = getattr(parameter, kind)
+        is_text = kind.startswith("bytes")
+        if kind.endswith("_list"):
+            found[name] = [one.decode() if is_text else one for one in value.value]
+        else:
+            found[name] = value.decode() if is_text else value
+    return found
+
+
 class HParams:
     """Hyperparameters, which are attributes.
 
     Args:
-        hparam_def: not supported; messages of hyperparameters are not read.
+        hparam_def: a HParamDef with the values, instead of them.
         model_structure: any object, for get_model_structure.
         values: the hyperparameters by name; a list is one with several values of a type.
 
     Raises:
-        ValueError: hparam_def is given, a name is that of another attribute, or a list is empty.
+        ValueError: hparam_def and values are given, a name is that of another attribute, or a list
+            is empty.
+        TypeError: hparam_def is not a HParamDef.
     """
 
     def __init__(self, hparam_def: Any = None, model_structure: Any = None, **values: Any) -> None:
-        if hparam_def:
-            raise ValueError(
-                "HParams: hparam_def is a message of hyperparameters, which graphio does not read; "
-                "give the values by name, or use parse_json"
-            )
+        if hparam_def is not None and values:
+            raise ValueError("hparam_def and initialization values are mutually exclusive")
         self._hparam_types: dict[str, tuple[type, bool]] = {}
         self._model_structure = model_structure
-        for name, value in values.items():
+        given = values if hparam_def is None else _values_of(hparam_def)
+        for name, value in given.items():
             self.add_hparam(name, value)
 
     if TYPE_CHECKING:
@@ -207,6 +234,32 @@ class HParams:
             KeyError, ValueError: as set_hparam; the string is not JSON.
         """
         return self.override_from_dict(json.loads(values_json))
+
+    def to_proto(self, export_scope: str | None = None) -> HParamDef:
+        """The hyperparameters as a HParamDef; floats are rounded to 32 bits.
+
+        Args:
+            export_scope: has no effect, as in TensorFlow.
+
+        Raises:
+            ValueError: a hyperparameter has no value, or one of another type.
+        """
+        found = HParamDef()
+        for name, (kind, is_list) in self._hparam_types.items():
+            value = getattr(self, name)
+            if kind not in _FIELDS or value is None:
+                raise ValueError(f"HParamDef takes no {kind.__name__}: {name} is {value!r}")
+            plain = [_encoded(one) for one in (value if is_list else [value])]
+            if is_list:
+                getattr(found.hparam[name], f"{_FIELDS[kind]}_list").value.extend(plain)
+            else:
+                setattr(found.hparam[name], f"{_FIELDS[kind]}_value", plain[0])
+        return found
+
+    @staticmethod
+    def from_proto(hparam_def: HParamDef, import_scope: str | None = None) -> HParams:
+        """The hyperparameters of a HParamDef; import_scope has no effect."""
+        return HParams(hparam_def=hparam_def)
 
     def values(self) -> dict[str, Any]:
         """The hyperparameters by name."""
