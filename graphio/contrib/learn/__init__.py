@@ -12,6 +12,7 @@ May import contrib.layers, contrib.rnn, contrib.lookup, examples and below.
     model_functions ModelFnOps, InputFnOps; utils: for serving
     keys            ModeKeys, PredictionKey and others
     metric_spec     MetricSpec
+    experiment      Experiment, ExportStrategy
 """
 
 from __future__ import annotations
@@ -30,6 +31,13 @@ from graphio.contrib.learn import (
     utils,
 )
 from graphio.contrib.learn import heads as head
+from graphio.contrib.learn.experiment import (
+    Evaluable,
+    Experiment,
+    ExportStrategy,
+    Trainable,
+    make_export_strategy,
+)
 from graphio.contrib.learn.graph_actions import evaluate, infer, run_feeds, run_n, train
 from graphio.contrib.learn.heads import (
     Head,
@@ -70,6 +78,9 @@ from graphio.python import names
 from graphio.train.loops.hooks import NanLossDuringTrainingError
 
 __all__ = [
+    "Evaluable",
+    "Experiment",
+    "ExportStrategy",
     "Head",
     "InputFnOps",
     "MetricSpec",
@@ -80,6 +91,7 @@ __all__ = [
     "PredictionKey",
     "ProblemType",
     "TaskType",
+    "Trainable",
     "binary_svm_head",
     "build_parsing_serving_input_fn",
     "datasets",
@@ -93,6 +105,7 @@ __all__ = [
     "head",
     "infer",
     "io",
+    "make_export_strategy",
     "models",
     "monitors",
     "multi_class_head",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from graphio.contrib.learn.experiment import make_export_strategy
 from graphio.contrib.learn.model_functions import (
     InputFnOps,
     build_default_serving_input_fn,
@@ -11,7 +12,12 @@ from graphio.contrib.learn.model_functions import (
 )
 from graphio.framework import api_boundary, refusals
 
-__all__ = ["InputFnOps", "build_default_serving_input_fn", "build_parsing_serving_input_fn"]
+__all__ = [
+    "InputFnOps",
+    "build_default_serving_input_fn",
+    "build_parsing_serving_input_fn",
+    "make_export_strategy",
+]
 
 api_boundary.guard_namespace(sys.modules[__name__])
 __getattr__ = refusals.getter(__name__)

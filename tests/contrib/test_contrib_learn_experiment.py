@@ -1,0 +1,160 @@
+"""tf.contrib.learn.Experiment over a model of its interfaces, and export strategies: the calls are
+those that the Python of TensorFlow 1.15.5 makes."""
+
+from __future__ import annotations
+
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import graphio as tf
+
+learn = tf.contrib.learn
+
+
+class Model(learn.Trainable, learn.Evaluable):  # type: ignore[misc]
+    """Halves a variable in each step, and is evaluated as its value."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self.calls = str(folder), []
+        self.config = types.SimpleNamespace(is_chief=True, task_id=0)
+
+    @property
+    def model_dir(self) -> str:
+        return self._folder
+
+    def fit(self, steps: Any = None, max_steps: Any = None, monitors: Any = None, **given: Any):
+        self.calls.append(("fit", steps, max_steps, given.get("input_fn")))
+        with tf.Graph().as_default():
+            w, step = tf.get_variable("w", initializer=8.0), tf.train.create_global_step()
+            train = tf.group(w.assign(w / 2), step.assign_add(1))
+            stop = tf.train.StopAtStepHook(steps, max_steps)
+            with tf.train.MonitoredTrainingSession(
+                checkpoint_dir=self._folder, hooks=[stop, *(monitors or [])],
+                save_checkpoint_steps=1, save_summaries_steps=None, save_summaries_secs=None,
+                log_step_count_steps=None,
+            ) as session:  # fmt: skip
+                while not session.should_stop():
+                    session.run(train)
+        return self
+
+    def evaluate(self, name: Any = None, steps: Any = None, **given: Any) -> dict[str, float]:
+        self.calls.append(("evaluate", name, steps, given["input_fn"]))
+        load = tf.contrib.framework.load_variable
+        path = given.get("checkpoint_path") or self._folder
+        return {"loss": load(path, "w"), "global_step": load(path, "global_step")}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Model:
+    return Model(tmp_path)
+
+
+def made(model: Model, **options: Any) -> Any:
+    return learn.Experiment(model, "train", "eval", eval_steps=7, eval_delay_secs=0, **options)
+
+
+def test_a_model_is_trained_evaluated_and_exported(model: Model) -> None:
+    exported = []
+
+    def export(estimator: Any, path: Any, checkpoint_path: Any, eval_result: Any) -> str:
+        exported.append((path, eval_result["loss"]))
+        return "there"
+
+    strategy = learn.ExportStrategy("mine", export)
+    found, exports = made(
+        model, train_steps=3, min_eval_frequency=0, export_strategies=strategy
+    ).train_and_evaluate()
+    assert found == {"loss": 1.0, "global_step": 3} and exports == ["there"]
+    assert exported == [(f"{model.model_dir}/export/mine", 1.0)]
+    assert model.calls == [("fit", None, 3, "train"), ("evaluate", None, 7, "eval")]
+
+
+def test_new_checkpoints_are_evaluated_while_a_model_trains(model: Model) -> None:
+    made(model, train_steps=4, check_interval_secs=None).train_and_evaluate()
+    names = [call[:2] for call in model.calls]
+    assert names[0] == ("fit", None) and len(names) > 3
+    assert set(names[1:]) == {("evaluate", None)}
+    model.calls.clear()
+    made(model, train_steps=5).local_run()
+    assert [call[0] for call in model.calls] == ["fit", "evaluate"]
+
+
+def test_training_and_evaluation_take_turns(model: Model) -> None:
+    found, exports = made(model, train_steps=20).continuous_train_and_eval()
+    assert found["global_step"] == 20 and exports == []
+    assert [call[:2] for call in model.calls[:2]] == [("fit", 2), ("evaluate", "one_pass")]
+    assert len(model.calls) == 20
+    seen = []
+
+    def goes_on(metrics: Any, checkpoint_path: Any) -> bool:
+        seen.append((metrics and metrics["global_step"], checkpoint_path))
+        return len(seen) < 3
+
+    made(model, train_steps_per_iteration=1).continuous_train_and_eval(goes_on)
+    assert [step for step, _ in seen] == [None, 21, 22] and seen[0][1] is None
+    with pytest.raises(ValueError, match="callable"):
+        made(model).continuous_train_and_eval(3)
+
+
+def test_checkpoints_of_another_process_are_evaluated(model: Model) -> None:
+    model.fit(steps=2)
+    model.calls.clear()
+    made(model, train_steps=2).continuous_eval(throttle_delay_secs=0)
+    assert model.calls == [("evaluate", "continuous", 7, "eval")]
+    count = iter(range(3))
+    made(model).continuous_eval_on_train_data(
+        throttle_delay_secs=0, continuous_eval_predicate_fn=lambda found: next(count) < 2
+    )
+    assert model.calls[1:] == [("evaluate", "continuous_on_train_data", 7, "train")]
+
+
+def test_single_parts_of_an_experiment(model: Model) -> None:
+    one = made(model, train_steps=2)
+    assert one.train() is model and one.evaluate(name="x")["loss"] == 2.0
+    one.extend_train_hooks([tf.train.StopAtStepHook(last_step=3)])
+    assert one.test() == {"loss": 1.0, "global_step": 3}
+    assert [c[1:3] for c in model.calls] == [(None, 2), ("x", 7), (1, None), ("one_pass", 1)]
+    strategy = learn.ExportStrategy("a", lambda estimator, path: path)
+    assert one.reset_export_strategies([strategy]) == ()
+    assert one.reset_export_strategies() == (strategy,)
+    assert (one.estimator, one.train_steps, one.eval_steps) == (model, 2, 7)
+
+
+def test_experiments_of_other_things_are_refused(model: Model) -> None:
+    with pytest.raises(ValueError, match="Evaluable"):
+        learn.Experiment(object(), None, None)
+    with pytest.raises(ValueError, match="saving_listeners"):
+        made(model, saving_listeners=[1])
+    with pytest.raises(ValueError, match="must be an integer"):
+        made(model, train_steps_per_iteration=0.5)
+    with pytest.raises(ValueError, match="ExportStrategy"):
+        made(model, export_strategies=[3])
+    with pytest.raises(NotImplementedError, match="checkpoint_and_export"):
+        made(model, checkpoint_and_export=True)
+    with pytest.raises(TypeError, match="abstract"):
+        learn.Trainable()
+
+
+def test_old_exports_are_deleted(tmp_path: Path) -> None:
+    given = []
+
+    class Exported:
+        def export_savedmodel(self, folder: str, input_fn: Any, **options: Any) -> str:
+            given.append(options)
+            path = Path(folder) / str(len(given))
+            path.mkdir(parents=True)
+            return str(path)
+
+    strategy = learn.make_export_strategy(lambda: None, "head", exports_to_keep=2)
+    assert strategy is not None and strategy.name == "Servo"
+    for _ in range(11):
+        strategy.export(Exported(), str(tmp_path), checkpoint_path="c")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "11"]
+    assert given[0]["checkpoint_path"] == "c"
+    assert given[0]["default_output_alternative_key"] == "head"
+    wrong = learn.ExportStrategy("x", lambda estimator, path, eval_result: 0)
+    with pytest.raises(ValueError, match="must also accept checkpoint_path"):
+        wrong.export(None, "")
