@@ -117,7 +117,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
     "graphio.support.logging": ("get_logger",),
+    "graphio.ops.control_flow.critical_section": ("CriticalSection",),
     "graphio.queues.accumulators": ("ConditionalAccumulator", "ConditionalAccumulatorBase"),
+    "graphio.queues.sparse_accumulators": ("SparseConditionalAccumulator",),
     "graphio.queues.queue_ops": (
         "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
     ),
@@ -206,8 +208,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.control_flow.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.strings.example": (
-        "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "parse_example",
-        "parse_single_example",
+        "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature",
+        "decode_json_example", "parse_example", "parse_single_example",
     ),
     "graphio.ops.base.host": (),
     "graphio.ops.image.onnx_gradients": (),
@@ -380,18 +382,17 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "app": False, "audio": True, "autograph": False, "bitwise": True, "cinfer": False,
-    "compat": False, "config": False, "contrib": True, "data": True, "debug": True,
-    "debugging": True, "distributions": True, "dtypes": False, "errors": False,
-    "examples": True, "flags": False, "gfile": False,
-    "graph_util": True, "image": True, "initializers": True, "io": False, "keras": False,
-    "layers": True, "linalg": True, "logging": False, "lookup": True, "losses": True, "manip":
-    True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True, "profiler":
-    True, "python_io": True, "quantization": True, "queue": True, "random": True, "raw_ops":
-    True, "resource_loader": False, "runtime": False, "saved_model": True, "schema": False,
-    "sets": True, "signal": True, "sparse": True, "spectral": True, "strings": True, "summary":
-    True, "test": True, "timeline": False, "train": True, "user_ops":
-    True, "version": False,
+    "app": False, "audio": True, "autograph": False, "bitwise": True, "cinfer": False, "compat":
+    False, "config": False, "contrib": True, "data": True, "debug": True, "debugging": True,
+    "distributions": True, "dtypes": False, "errors": False, "examples": True, "flags": False,
+    "gfile": False, "graph_util": True, "image": True, "initializers": True, "io": False,
+    "keras": False, "layers": True, "linalg": True, "logging": False, "lookup": True, "losses":
+    True, "manip": True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True,
+    "profiler": True, "python_io": True, "quantization": True, "queue": True, "random": True,
+    "raw_ops": True, "resource_loader": False, "runtime": False, "saved_model": True, "schema":
+    False, "sets": True, "signal": True, "sparse": True, "spectral": True, "strings": True,
+    "summary": True, "test": True, "timeline": False, "train": True, "user_ops": True,
+    "version": False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

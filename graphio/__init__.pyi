@@ -285,6 +285,7 @@ from graphio.ops.control_flow.branches import no_op as no_op
 from graphio.ops.control_flow.branches import smart_cond as smart_cond
 from graphio.ops.control_flow.branches import switch_case as switch_case
 from graphio.ops.control_flow.branches import tuple as tuple
+from graphio.ops.control_flow.critical_section import CriticalSection as CriticalSection
 from graphio.ops.control_flow.functional import foldl as foldl
 from graphio.ops.control_flow.functional import foldr as foldr
 from graphio.ops.control_flow.functional import map_fn as map_fn
@@ -512,7 +513,9 @@ from graphio.ops.strings.csv_lines import decode_csv as decode_csv
 from graphio.ops.strings.edit_distance import edit_distance as edit_distance
 from graphio.ops.strings.example import FixedLenFeature as FixedLenFeature
 from graphio.ops.strings.example import FixedLenSequenceFeature as FixedLenSequenceFeature
+from graphio.ops.strings.example import SparseFeature as SparseFeature
 from graphio.ops.strings.example import VarLenFeature as VarLenFeature
+from graphio.ops.strings.example import decode_json_example as decode_json_example
 from graphio.ops.strings.example import parse_example as parse_example
 from graphio.ops.strings.example import parse_single_example as parse_single_example
 from graphio.ops.strings.fingerprints import fingerprint as fingerprint
@@ -549,6 +552,7 @@ from graphio.queues.readers import ReaderBase as ReaderBase
 from graphio.queues.readers import TFRecordReader as TFRecordReader
 from graphio.queues.readers import TextLineReader as TextLineReader
 from graphio.queues.readers import WholeFileReader as WholeFileReader
+from graphio.queues.sparse_accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from graphio.schema.summary_pb2 import Event as Event
 from graphio.schema.summary_pb2 import HistogramProto as HistogramProto
 from graphio.schema.summary_pb2 import LogMessage as LogMessage

@@ -38,8 +38,10 @@ from graphio.ops.sparse.math import sparse_reduce_max_sparse as reduce_max_spars
 from graphio.ops.sparse.math import sparse_reduce_sum as reduce_sum
 from graphio.ops.sparse.math import sparse_reduce_sum_sparse as reduce_sum_sparse
 from graphio.ops.sparse.math import sparse_softmax as softmax
+from graphio.queues.sparse_accumulators import SparseConditionalAccumulator
 
 __all__ = [
+    "SparseConditionalAccumulator",
     "SparseTensor",
     "add",
     "concat",

@@ -15,8 +15,9 @@ __all__ = ["gfile"]
 _OTHERS = {
     "graphio": (
         "FixedLenFeature", "FixedLenSequenceFeature", "PaddingFIFOQueue", "PriorityQueue",
-        "QueueBase", "RandomShuffleQueue", "VarLenFeature", "decode_base64",
-        "decode_compressed", "decode_csv", "decode_raw", "deserialize_many_sparse",
+        "QueueBase", "RandomShuffleQueue", "SparseFeature", "VarLenFeature", "decode_base64",
+        "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
+        "deserialize_many_sparse",
         "encode_base64", "matching_files", "parse_example", "parse_single_example",
         "parse_single_sequence_example", "parse_tensor", "read_file", "serialize_many_sparse",
         "serialize_sparse", "serialize_tensor", "write_file",

@@ -6,10 +6,12 @@ from graphio import PaddingFIFOQueue as PaddingFIFOQueue
 from graphio import PriorityQueue as PriorityQueue
 from graphio import QueueBase as QueueBase
 from graphio import RandomShuffleQueue as RandomShuffleQueue
+from graphio import SparseFeature as SparseFeature
 from graphio import VarLenFeature as VarLenFeature
 from graphio import decode_base64 as decode_base64
 from graphio import decode_compressed as decode_compressed
 from graphio import decode_csv as decode_csv
+from graphio import decode_json_example as decode_json_example
 from graphio import decode_raw as decode_raw
 from graphio import deserialize_many_sparse as deserialize_many_sparse
 from graphio import encode_base64 as encode_base64

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,7 +23,14 @@ from graphio.ops.math import elementwise
 from graphio.queues.building import builds_with
 from graphio.support import errors
 
-__all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase"]
+__all__ = [
+    "ConditionalAccumulator",
+    "ConditionalAccumulatorBase",
+    "Sums",
+    "accumulator",
+    "apply",
+    "take",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -33,7 +40,7 @@ class _Take(Attempt):
 
     __slots__ = ("_sums", "required")
 
-    def __init__(self, sums: _Sums, required: int) -> None:
+    def __init__(self, sums: Sums, required: int) -> None:
         super().__init__()
         self._sums, self.required = sums, required
 
@@ -41,7 +48,7 @@ class _Take(Attempt):
         self._sums.cancel(self)
 
 
-class _Sums:
+class Sums:
     """An accumulator as a session has it.
 
     Args:
@@ -54,28 +61,46 @@ class _Sums:
         self._title, self._shape, self._mean = title, shape, mean
         self._lock = threading.RLock()
         self._takes: deque[_Take] = deque()
-        self._sum: Array | None = None
+        self._sum: Any = None
         self.count = 0
         self.step = 0
 
-    def apply(self, local_step: int, gradient: Array) -> None:
+    def apply(self, local_step: int, gradient: Sequence[Array]) -> None:
         """Adds a gradient, unless its step is over.
+
+        Args:
+            local_step: of the gradient.
+            gradient: its array, or arrays.
 
         Raises:
             InvalidArgumentError: it has another shape.
         """
         with self._lock:
-            expected = self._shape if self._sum is None else TensorShape(self._sum.shape)
-            if not expected.is_compatible_with(gradient.shape):
-                raise errors.InvalidArgumentError(
-                    message=f"{self._title}: shape mismatch: expected {expected.as_list()}, got "
-                    f"{list(gradient.shape)}"
-                )
+            self._check(gradient)
             if local_step < self.step:
                 return
-            self._sum = gradient.copy() if self._sum is None else self._sum + gradient
+            self._sum = self._added(gradient)
             self.count += 1
             self._serve()
+
+    def _check(self, gradient: Sequence[Array]) -> None:
+        """Refuses a gradient of another shape."""
+        expected = self._shape if self._sum is None else TensorShape(self._sum.shape)
+        if not expected.is_compatible_with(gradient[0].shape):
+            self._refuse(
+                f"shape mismatch: expected {expected.as_list()}, got {list(gradient[0].shape)}"
+            )
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise errors.InvalidArgumentError(message=f"{self._title}: {why}")
+
+    def _added(self, gradient: Sequence[Array]) -> Any:
+        """The sum with a gradient."""
+        return gradient[0].copy() if self._sum is None else self._sum + gradient[0]
+
+    def _results(self, found: Any, count: int) -> list[Array]:
+        """The arrays that a take gives for a sum of so many gradients."""
+        return [found if not self._mean else found / np.asarray(count, found.dtype)]
 
     def take(self, required: int) -> Attempt:
         """An attempt to take the sum, or mean, of the gradients since the last one.
@@ -84,9 +109,7 @@ class _Sums:
             InvalidArgumentError: required is less than 1.
         """
         if required < 1:
-            raise errors.InvalidArgumentError(
-                message=f"{self._title}: num_required is {required}, expected 1 or more"
-            )
+            self._refuse(f"num_required is {required}, expected 1 or more")
         made = _Take(self, required)
         with self._lock:
             self._takes.append(made)
@@ -97,8 +120,7 @@ class _Sums:
         while self._takes and self._sum is not None and self.count >= self._takes[0].required:
             found, count = self._sum, self.count
             self._sum, self.count, self.step = None, 0, self.step + 1
-            mean = (found / np.asarray(count, found.dtype)).astype(found.dtype)
-            self._takes.popleft().finish([mean if self._mean else found])
+            self._takes.popleft().finish(self._results(found, count))
 
     def cancel_all(self) -> None:
         """Ends all attempts."""
@@ -124,37 +146,37 @@ class _Opener:
         key: the name, known once the operation has its name.
     """
 
-    def __init__(self, shape: TensorShape, mean: bool) -> None:
-        self._shape, self._mean, self.key = shape, mean, ""
+    def __init__(self, kind: type[Sums], shape: TensorShape, mean: bool) -> None:
+        self._kind, self._shape, self._mean, self.key = kind, shape, mean, ""
 
     def __call__(self, session: Any) -> Any:
         resources, key = resources_of(session), self.key
         title = f"ConditionalAccumulator '{key}'"
 
         def call(inputs: list[Any]) -> list[Any]:
-            resources.get(("accumulator", key), lambda: _Sums(title, self._shape, self._mean))
+            resources.get(("accumulator", key), lambda: self._kind(title, self._shape, self._mean))
             return [np.array(key.encode(), object)]
 
         return call
 
 
-def _sums(session: Any, key: Any) -> _Sums:
+def _sums(session: Any, key: Any) -> Sums:
     name = np.asarray(key).item().decode()
-    found: _Sums | None = resources_of(session).find(("accumulator", name))
+    found: Sums | None = resources_of(session).find(("accumulator", name))
     if found is None:
         raise errors.NotFoundError(message=f"Resource accumulator {name} does not exist.")
     return found
 
 
-def _apply(session: Any) -> Any:
+def apply(session: Any) -> Any:
     def call(inputs: list[Any]) -> list[Any]:
-        _sums(session, inputs[0]).apply(int(inputs[1]), np.asarray(inputs[2]))
+        _sums(session, inputs[0]).apply(int(inputs[1]), [np.asarray(x) for x in inputs[2:]])
         return []
 
     return call
 
 
-def _take(session: Any) -> Any:
+def take(session: Any) -> Any:
     def call(inputs: list[Any]) -> Steps[list[Any]]:
         found: list[Any] = yield from wait(_sums(session, inputs[0]).take(int(inputs[1])))
         return found
@@ -180,6 +202,39 @@ def _cancel(session: Any) -> Any:
         return []
 
     return call
+
+
+def accumulator(
+    kind: type[Sums],
+    tf_type: str,
+    dtype: Any,
+    shape: Any,
+    shared_name: str | None,
+    name: str,
+    reduction_type: str,
+) -> Tensor:
+    """The operation's output that stands for an accumulator.
+
+    Args:
+        kind: the class of what a session has of it.
+        tf_type: TensorFlow's type.
+        dtype, shape, shared_name, name, reduction_type: as ConditionalAccumulator's.
+
+    Raises:
+        ValueError: another reduction_type.
+    """
+    if reduction_type not in ("MEAN", "SUM"):
+        raise ValueError(f"reduction_type is {reduction_type!r}, expected 'MEAN' or 'SUM'")
+    opener = _Opener(kind, TensorShape(shape), reduction_type == "MEAN")
+    made = waiting_call(
+        opener, [], [(dtypes.string, TensorShape([]))], function=name, name=name, tf_type=tf_type
+    )
+    opener.key = shared_name or made.name
+    TENSORFLOW_ATTRIBUTES.of(made.graph)[made] = {
+        "dtype": dtypes.as_dtype(dtype), "shape": TensorShape(shape), "container": b"",
+        "shared_name": (shared_name or "").encode(), "reduction_type": reduction_type.encode(),
+    }  # fmt: skip
+    return made.outputs[0]
 
 
 _method = builds_with("accumulator_ref")
@@ -242,11 +297,15 @@ class ConditionalAccumulatorBase:
         """
         return self._operation(_cancel, "CancelTakes", [], [], name)
 
+    def _type(self, action: str) -> str:
+        """TensorFlow's type of an operation on it."""
+        return f"ResourceAccumulator{action}"
+
     def _operation(
         self, bind: Any, action: str, inputs: Sequence[Tensor],
         outputs: Sequence[tuple[DType, TensorShape]], name: str | None,
     ) -> Operation:  # fmt: skip
-        tf_type = f"ResourceAccumulator{action}"
+        tf_type = self._type(action)
         return waiting_call(
             bind,
             [self._accumulator_ref, *inputs],
@@ -288,23 +347,11 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         name: str | None = "conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:
-        if reduction_type not in ("MEAN", "SUM"):
-            raise ValueError(f"reduction_type is {reduction_type!r}, expected 'MEAN' or 'SUM'")
-        opener = _Opener(TensorShape(shape), reduction_type == "MEAN")
-        made = waiting_call(
-            opener,
-            [],
-            [(dtypes.string, TensorShape([]))],
-            function=name or "ConditionalAccumulator",
-            name=name or "ConditionalAccumulator",
-            tf_type="ResourceConditionalAccumulator",
-        )
-        opener.key = shared_name or made.name
-        TENSORFLOW_ATTRIBUTES.of(made.graph)[made] = {
-            "dtype": dtypes.as_dtype(dtype), "shape": TensorShape(shape), "container": b"",
-            "shared_name": (shared_name or "").encode(), "reduction_type": reduction_type.encode(),
-        }  # fmt: skip
-        super().__init__(dtype, shape, made.outputs[0])
+        made = accumulator(
+            Sums, "ResourceConditionalAccumulator", dtype, shape, shared_name,
+            name or "ConditionalAccumulator", reduction_type,
+        )  # fmt: skip
+        super().__init__(dtype, shape, made)
 
     @builds_with("accumulator_ref")
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
@@ -321,7 +368,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         gradient = convert_to_tensor(grad, self._dtype)
         gradient.shape.assert_is_compatible_with(self._shape)
         step = elementwise.cast(local_step, dtypes.int64)
-        return self._operation(_apply, "ApplyGradient", [step, gradient], [], name)
+        return self._operation(apply, "ApplyGradient", [step, gradient], [], name)
 
     @builds_with("accumulator_ref")
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
@@ -337,4 +384,4 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         """
         required = convert_to_tensor(num_required, dtypes.int32)
         outputs = [(self._dtype, self._shape)]
-        return self._operation(_take, "TakeGradient", [required], outputs, name).outputs[0]
+        return self._operation(take, "TakeGradient", [required], outputs, name).outputs[0]

@@ -105,7 +105,7 @@ class CriticalSection:
         exclusive_resource_access: bool = True,
         name: str | None = None,
     ) -> Any:
-        """What a function gives, computed inside of the section.
+        """The results of a function, computed inside of the section.
 
         Args:
             fn: takes nothing; gives a tensor, operation or TensorArray, or a nested structure.
@@ -197,7 +197,11 @@ def _resources(operations: Sequence[Operation]) -> Iterator[str]:
     for operation in operations:
         variables = VARIABLES.of(operation.graph)
         read = [tensor.op for tensor in operation.operands if tensor is not None]
-        for found in (operation, *read, *[t.op for op in read for t in op.operands[:1] if t]):
+        for found in (
+            operation,
+            *read,
+            *[t.op for op in read for t in op.operands[:1] if t is not None],
+        ):
             name = found.attrs.get("variable")
             if name in variables and variables[name].use_resource:
                 yield name

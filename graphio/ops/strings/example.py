@@ -15,13 +15,16 @@ from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.ops.base.host import host_call
+from graphio.ops.sparse.arranging import sparse_merge
 from graphio.schema.example_pb2 import Example, Feature
 from graphio.support import api_guard, errors
 
 __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
+    "SparseFeature",
     "VarLenFeature",
+    "decode_json_example",
     "parse_example",
     "parse_single_example",
 ]
@@ -60,6 +63,21 @@ class VarLenFeature(NamedTuple):
     """A feature of any number of values: a SparseTensor. dtype: int64, float32 or string."""
 
     dtype: Any
+
+
+class SparseFeature(NamedTuple):
+    """A SparseTensor whose indices and values are two features, of any number of values.
+
+    index_key: key of the indices, int64, or a list of keys, one an axis; value_key: key of the
+    values; dtype: of the values, int64, float32 or string; size: of the axis, or a list of sizes;
+    already_sorted: whether a record's indices are in order.
+    """
+
+    index_key: Any
+    value_key: str
+    dtype: Any
+    size: Any
+    already_sorted: bool = False
 
 
 class Rule:
@@ -218,6 +236,50 @@ def sparse_rows(rows: Sequence[Array | None], dtype: DType) -> list[Array]:
     ]
 
 
+def _with_parts(features: Any) -> Any:
+    """The features, with those that SparseFeatures consist of in the place of these."""
+    if not isinstance(features, Mapping):
+        return features
+    found = {k: f for k, f in features.items() if not isinstance(f, SparseFeature)}
+    for key, feature in features.items():
+        if not isinstance(feature, SparseFeature):
+            continue
+        for part, kind in [*((i, dtypes.int64) for i in _index_keys(feature)),
+                           (feature.value_key, dtypes.as_dtype(feature.dtype))]:  # fmt: skip
+            if not part:
+                raise ValueError(f"Missing index_key or value_key for SparseFeature {key!r}")
+            known = found.setdefault(part, VarLenFeature(kind))
+            if not isinstance(known, VarLenFeature):
+                raise ValueError(
+                    f"feature {part!r} of SparseFeature {key!r} is {known!r}, expected a "
+                    "VarLenFeature"
+                )
+            if dtypes.as_dtype(known.dtype) != kind:
+                raise ValueError(
+                    f"Conflicting type {dtypes.as_dtype(known.dtype).name} vs {kind.name} for "
+                    f"feature {part!r}."
+                )
+    return found
+
+
+def _index_keys(feature: SparseFeature) -> list[str]:
+    keys = feature.index_key
+    return list(keys) if isinstance(keys, (list, tuple)) else [keys]
+
+
+def _with_sparse(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """The parsed features, with SparseFeatures made of their parts."""
+    chosen = {key: value for key, value in found.items() if key in features}
+    for key, feature in features.items():
+        if isinstance(feature, SparseFeature):
+            ids = [found[index] for index in _index_keys(feature)]
+            sizes = feature.size if isinstance(feature.size, (list, tuple)) else [feature.size]
+            chosen[key] = sparse_merge(
+                ids, found[feature.value_key], list(sizes), already_sorted=feature.already_sorted
+            )
+    return chosen
+
+
 def _parsed(record: Any) -> Example:
     try:
         return Example.FromString(bytes(record))
@@ -254,18 +316,18 @@ def parse_single_example(
 
     Args:
         serialized: scalar string tensor.
-        features: FixedLenFeature, FixedLenSequenceFeature or VarLenFeature by key.
+        features: FixedLenFeature, FixedLenSequenceFeature, VarLenFeature or SparseFeature by key.
         name: of the operation.
         example_names: accepted.
 
     Returns:
-        Tensors by key; SparseTensors of VarLenFeatures.
+        Tensors by key; SparseTensors of VarLenFeatures and SparseFeatures.
 
     Raises:
         ValueError: no features, or one that cannot be.
         InvalidArgumentError, when run: no such record, or a feature that is missing or another.
     """
-    rules = rules_of(features)
+    rules = rules_of(_with_parts(features))
     text = convert_to_tensor(serialized, dtypes.string)
     text.shape.assert_is_compatible_with([])
 
@@ -274,7 +336,8 @@ def parse_single_example(
         return [array for rule in rules for array in rule.single(example)]
 
     outputs = [output for rule in rules for output in rule.outputs([])]
-    return packed(rules, _call(run, text, outputs, name, "ParseSingleExample"))
+    found = packed(rules, _call(run, text, outputs, name, "ParseSingleExample"))
+    return _with_sparse(features, found)
 
 
 @api_guard.operator
@@ -283,7 +346,7 @@ def parse_example(
     serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
     """As parse_single_example, for a vector of records: every result has one more dimension."""
-    rules = rules_of(features)
+    rules = rules_of(_with_parts(features))
     text = convert_to_tensor(serialized, dtypes.string)
     size = text.shape.with_rank(1).as_list()[0]
 
@@ -292,7 +355,40 @@ def parse_example(
         return [array for rule in rules for array in rule.batch(examples)]
 
     outputs = [output for rule in rules for output in rule.outputs([size])]
-    return packed(rules, _call(run, text, outputs, name, "ParseExample"))
+    return _with_sparse(features, packed(rules, _call(run, text, outputs, name, "ParseExample")))
+
+
+@api_guard.operator
+def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
+    """Records in JSON as the bytes that parse_example takes.
+
+    Args:
+        json_examples: string tensor of any shape: each a tf.train.Example in the JSON of protobuf.
+        name: of the operation.
+
+    Returns:
+        A string tensor of the shape.
+
+    Raises:
+        InvalidArgumentError: of the run: a string is not such a record.
+    """
+    text = convert_to_tensor(json_examples, dtypes.string)
+    outputs = [(dtypes.string, text.shape)]
+    return _call(_from_json, text, outputs, name, "DecodeJSONExample")[0]
+
+
+def _from_json(inputs: Any) -> list[Array]:
+    from google.protobuf import json_format  # imports regular expressions and more: rarely used
+
+    out = np.empty(inputs[0].shape, object)
+    for at, text in np.ndenumerate(inputs[0]):
+        try:
+            out[at] = json_format.Parse(text, Example()).SerializeToString(deterministic=True)
+        except (json_format.ParseError, UnicodeDecodeError) as error:
+            raise errors.InvalidArgumentError(
+                message=f"Error while parsing JSON: {error}; {bytes(text)[:60]!r}"
+            ) from None
+    return [out]
 
 
 def _call(run: Any, text: Tensor, outputs: Any, name: str | None, kind: str) -> list[Tensor]:
