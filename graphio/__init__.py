@@ -103,6 +103,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.autodiff.gradients": (
         "AggregationMethod", "UnconnectedGradients", "gradients", "hessians",
     ),
+    "graphio.autodiff.tape": ("GradientTape",),
+    "graphio.variables.module": ("Module",),
     "graphio.framework.graph": ("Graph", "Operation", "Tensor"),
     "graphio.protos.graph_def": ("GraphDef",),
     "graphio.protos.graph_import": ("import_graph_def",),
@@ -206,7 +208,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "fake_quant_with_min_max_vars_per_channel",
         "fake_quant_with_min_max_vars_per_channel_gradient",
     ),
-    "graphio.ops.control_flow.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.control_flow.functional": (
+        "foldl", "foldr", "map_fn", "scan", "vectorized_map",
+    ),
     "graphio.ops.strings.example": (
         "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature",
         "decode_json_example", "parse_example", "parse_single_example",

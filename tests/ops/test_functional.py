@@ -349,3 +349,23 @@ def test_map_fn_of_sparse_rows_says_what_it_expects() -> None:
             tf.map_fn(lambda row: row.values, x)
         with pytest.raises(tf.errors.InvalidArgumentError, match="give dtype="):
             tf.map_fn(tf.sparse_reduce_sum, x, dtype=tf.int32)
+
+
+@TARGETS
+def test_vectorized_map_gives_the_structure_of_the_function(target: str) -> None:
+    given = np.float32([[1, 2], [3, 4], [5, 6]])
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, n = tf.placeholder(tf.float32, [None, 2]), tf.constant([1, 2, 3])
+        found = tf.vectorized_map(
+            lambda pair: {"sum": tf.reduce_sum(pair[0] ** 2), "n": (tf.cast(pair[1], tf.int64), 7)},
+            (x, n),
+        )
+        (slope,) = tf.gradients(found["sum"], x)
+        assert found["sum"].shape.as_list() == [3]
+        values, by_x = session.run([found, slope], {x: given})
+        np.testing.assert_allclose(values["sum"], (given**2).sum(1))
+        np.testing.assert_array_equal(values["n"][0], np.int64([1, 2, 3]))
+        np.testing.assert_array_equal(values["n"][1], np.int32([7, 7, 7]))
+        np.testing.assert_allclose(by_x, 2 * given)
+        with pytest.raises(TypeError, match="must be callable"):
+            tf.vectorized_map(3, x)  # type: ignore[arg-type]

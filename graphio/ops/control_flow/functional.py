@@ -19,7 +19,7 @@ from graphio.ops.control_flow.loops import constant_to_gradients, holds, scan_no
 from graphio.ops.sparse.map import has_sparse, map_rows
 from graphio.support import api_guard, errors
 
-__all__ = ["foldl", "foldr", "map_fn", "scan"]
+__all__ = ["foldl", "foldr", "map_fn", "scan", "vectorized_map"]
 
 Tensors = list[Tensor]
 
@@ -125,6 +125,42 @@ def map_fn(
             return [], _of_dtypes(result, structure, kinds, "map_fn")
 
         return _packed(structure, scan_node(body, [], pieces, name="map"), length, back_prop)
+
+
+@api_guard.operator
+def vectorized_map(fn: Callable[..., Any], elems: Any) -> Any:
+    """As map_fn, but fn may give another structure and other dtypes than those of elems. It is
+    computed element after element.
+
+    Args:
+        fn: takes the elements of elems at one position, gives a tensor or a nested structure.
+        elems: tensor, or nested structure of tensors, with the same first dimension.
+
+    Returns:
+        The structure that fn gives, of tensors with one more dimension at the front.
+
+    Raises:
+        TypeError: fn is not callable.
+        ValueError: elems are scalars or differ in length.
+
+    Example:
+        >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> total = tf.vectorized_map(lambda row: tf.cast(tf.reduce_sum(row), tf.int32), x)
+        >>> with tf.Session() as session:
+        ...     print(session.run(total))
+        [3 7]
+    """
+    _check_callable(fn, "vectorized_map")
+    results: list[Any] = []
+    with restoring(), scopes.name_scope("vectorized_map"):
+        pieces, length = _elements(elems, "vectorized_map")
+
+        def body(_: Tensors, xs: Tensors) -> tuple[Tensors, Tensors]:
+            results[:] = [fn(nest.pack_sequence_as(elems, xs))]
+            return [], [convert_to_tensor(value) for value in nest.flatten(results[0])]
+
+        found = scan_node(body, [], pieces, name="map")
+        return _packed(results[0], found, length, True)
 
 
 def _mapped_rows(
