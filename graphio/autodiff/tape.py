@@ -26,7 +26,7 @@ class GradientTape:
     watched, does a gradient flow.
 
     Args:
-        persistent: whether gradients may be asked for more than once.
+        persistent: whether gradients are given more than once.
         watch_accessed_variables: whether the trainable variables that they read are watched.
 
     Example:
@@ -47,7 +47,7 @@ class GradientTape:
 
     def _clear(self) -> None:
         """Forgets all operations and what is watched."""
-        #: places in the order of creation: where recording began and ended
+        #: the order of creation at which recording began and ended
         self._begins: list[float] = []
         self._ends: list[float] = []
         #: tensors and variables, and since when they are watched
@@ -140,7 +140,7 @@ class GradientTape:
             The sources' structure, of tensors, IndexedSlices or None.
 
         Raises:
-            RuntimeError: it is not persistent, and gradients were asked for.
+            RuntimeError: it is not persistent, and has given gradients.
         """
         self._use()
         unconnected = UnconnectedGradients(unconnected_gradients)
@@ -187,8 +187,8 @@ class GradientTape:
         return [by_source.get(x) for x in flat]
 
     def _tracked(self, graph: Graph) -> tuple[set[Any], dict[Tensor, None]]:
-        """What is watched and depends on it by recorded operations, and the other tensors that
-        these operations read."""
+        """The watched values and those that depend on them by recorded operations; and the other
+        tensors that these operations read."""
         tracked: set[Any] = set(self._watched)
         constants: dict[Tensor, None] = {}
         for operation in self._recorded(graph):
