@@ -28,6 +28,7 @@ __all__ = [
     "custom_gradient",
     "grad_pass_through",
     "no_gradient",
+    "variables_between",
 ]
 
 
@@ -284,7 +285,7 @@ def _joined(
     function: Callable[..., Any], inputs: list[Tensor], result: Any, gradient: Callable[..., Any]
 ) -> Any:
     inner = [convert_to_tensor(x) for x in nest.flatten(result)]
-    variables = _variables_between(inputs, inner)
+    variables = variables_between(inputs, inner)
     names_variables = _takes_variables(gradient)
     if variables and not names_variables:
         raise TypeError(
@@ -312,7 +313,7 @@ def _joined(
     return nest.pack_sequence_as(result, outputs)
 
 
-def _variables_between(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Variable]:
+def variables_between(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Variable]:
     """The variables on which outputs depend in another way than by inputs."""
     found: dict[Variable, None] = {}
     seen = set(inputs)

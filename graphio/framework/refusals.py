@@ -22,7 +22,6 @@ _OBJECTS = "tf.train.Saver saves variables by their names"
 _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_session"
 
 _COLUMNS = "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat"
-_REVERSIBLE = "build the block from its functions: gradients keep the values they need"
 
 #: name -> what to use
 _LEFT_OUT = {
@@ -92,9 +91,6 @@ _LEFT_OUT = {
         ),
         _COLUMNS,
     ),
-    "contrib.layers.recompute_grad": _REVERSIBLE,
-    "contrib.layers.rev_block": _REVERSIBLE,
-    "contrib.layers.RevBlock": _REVERSIBLE,
     "contrib.summary.create_db_writer": "use create_file_writer: events are written to files",
     "contrib.eager": _EAGER,
     "contrib.tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",

@@ -1,4 +1,9 @@
-"""tf.lookup: tables from words or numbers to others, kept and searched by Python."""
+"""tf.lookup: tables from words or numbers to others, kept and searched by Python.
+
+May import ops and below.
+
+    experimental  the table that operations change
+"""
 
 from graphio.lookup import experimental
 from graphio.ops.state.lookup import (

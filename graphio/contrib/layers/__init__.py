@@ -101,6 +101,7 @@ from graphio.contrib.layers.regularizers import (
     l2_regularizer,
     sum_regularizer,
 )
+from graphio.contrib.layers.reversible import RevBlock, recompute_grad, rev_block
 from graphio.contrib.layers.summaries import (
     summarize_activation,
     summarize_activations,
@@ -111,6 +112,13 @@ from graphio.contrib.layers.summaries import (
     summarize_variables,
     summarize_weights,
 )
+from graphio.contrib.layers.targets import (
+    ProblemType,
+    binary_svm_target,
+    get_default_binary_metrics_for_eval,
+    multi_class_target,
+    regression_target,
+)
 from graphio.framework import api_boundary, refusals
 from graphio.ops.math.buckets import bucketize
 
@@ -119,12 +127,15 @@ __all__ = [
     "OPTIMIZER_CLS_NAMES",
     "OPTIMIZER_SUMMARIES",
     "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY",
+    "ProblemType",
+    "RevBlock",
     "adaptive_clipping_fn",
     "apply_regularization",
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
     "bias_add",
+    "binary_svm_target",
     "bow_encoder",
     "bucketize",
     "conv1d",
@@ -149,6 +160,7 @@ __all__ = [
     "flatten",
     "fully_connected",
     "gdn",
+    "get_default_binary_metrics_for_eval",
     "group_norm",
     "images_to_sequence",
     "instance_norm",
@@ -163,13 +175,17 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "maxout",
+    "multi_class_target",
     "one_hot_encoding",
     "optimize_loss",
     "poincare_normalize",
     "pool",
+    "recompute_grad",
+    "regression_target",
     "relu",
     "relu6",
     "repeat",
+    "rev_block",
     "safe_embedding_lookup_sparse",
     "scale_gradient",
     "scattered_embedding_lookup",

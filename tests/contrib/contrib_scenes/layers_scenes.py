@@ -201,7 +201,47 @@ def clipped(tf: Any, layers: Any) -> Any:
 
 NORMED: dict[str, Any] = {"normalizer_fn": ".batch_norm", "normalizer_params": {"scale": True}}
 
+
+def reversible(is_training: bool, sides: bool = False) -> Scene:
+    """Two reversible layers, and the slopes by what they take."""
+
+    def scene(tf: Any, contrib: Any) -> Any:
+        def part(x: Any, side: Any = None) -> Any:
+            y = tf.layers.dense(x, 3, activation=tf.tanh)
+            return y if side is None else tf.layers.dense(y + side[0], 3)
+
+        x1, x2, *side = (tf.constant(numbers(f"input {i}", (2, 3))) for i in range(2 + sides))
+        found = contrib("layers").rev_block(
+            x1, x2, part, [part, part], 2, side, is_training=is_training
+        )
+        return [*found, *tf.gradients(found, [x1, x2, *side])]
+
+    return scene
+
+
+def recomputed(tupled: bool) -> Scene:
+    """A function that is computed again, and the slope by its argument."""
+
+    def scene(tf: Any, contrib: Any) -> Any:
+        @contrib("layers").recompute_grad(tupleize_grads=tupled)
+        def part(x: Any, y: Any) -> Any:
+            z = tf.layers.dense(x, 3, activation=tf.tanh) * y
+            return tf.layers.dense(z, 2), tf.exp(y)
+
+        given = [tf.constant(numbers(name, (2, 3))) for name in ("x", "y")]
+        with tf.variable_scope("own", use_resource=True):
+            found = part(*given)
+        return [*found, *tf.gradients(found, given)]
+
+    return scene
+
+
 SCENES: dict[str, Scene] = {
+    "rev_block": reversible(True),
+    "rev_block with a side input": reversible(True, True),
+    "rev_block as it is": reversible(False),
+    "recompute_grad": recomputed(False),
+    "recompute_grad of all at once": recomputed(True),
     "conv2d": layer("conv2d", 4, [3, 3]),
     "conv2d with stride": layer("conv2d", 4, 3, 2, "VALID", activation_fn=None),
     "conv2d with rate": layer("conv2d", 4, 3, rate=2),

@@ -17,7 +17,10 @@ from contrib_scenes import recording
 #: package of contrib -> modules of tf-slim whose names it has
 PACKAGES = {
     "framework": ("tf_slim", "tf_slim.ops.framework_ops"),
-    "layers": ("tf_slim", "tf_slim.layers.layers", "tf_slim.layers.normalization"),
+    "layers": (
+        *("tf_slim", "tf_slim.layers.layers", "tf_slim.layers.normalization"),
+        "tf_slim.layers.rev_block_lib",
+    ),
     "losses": ("tf_slim.losses",),
     "metrics": ("tf_slim.metrics",),
     "slim": ("tf_slim",),
