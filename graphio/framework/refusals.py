@@ -15,8 +15,6 @@ _QUEUED = "use tf.contrib.training.bucket_by_sequence_length, and a state that e
 _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
-_CONTROL = "write tf.cond and tf.while_loop"
-_OPAQUE = "variables are those of the checkpoint, which tf.train.Saver saves and restores by name"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
 _OBJECTS = "tf.train.Saver saves variables by their names"
 _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_session"
@@ -95,14 +93,6 @@ _LEFT_OUT = {
     "contrib.eager": _EAGER,
     "contrib.tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "contrib.distribute": _ONE,
-    "contrib.cudnn_rnn.CudnnGRUSaveable": _OPAQUE,
-    "contrib.cudnn_rnn.CudnnLSTMSaveable": _OPAQUE,
-    "contrib.cudnn_rnn.CudnnParamsFormatConverterGRU": _OPAQUE,
-    "contrib.cudnn_rnn.CudnnParamsFormatConverterLSTM": _OPAQUE,
-    "contrib.cudnn_rnn.CudnnParamsFormatConverterRelu": _OPAQUE,
-    "contrib.cudnn_rnn.CudnnParamsFormatConverterTanh": _OPAQUE,
-    "contrib.cudnn_rnn.CudnnRNNReluSaveable": _OPAQUE,
-    "contrib.cudnn_rnn.CudnnRNNTanhSaveable": _OPAQUE,
     "contrib.training.NextQueuedSequenceBatch": _QUEUED,
     "contrib.training.SequenceQueueingStateSaver": _QUEUED,
     "contrib.training.batch_sequences_with_states": _QUEUED,

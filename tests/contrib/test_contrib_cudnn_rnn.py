@@ -87,8 +87,3 @@ def test_a_state_that_is_not_a_tuple_is_refused() -> None:
             layer(tf.zeros([4, 2, 5]), tf.zeros([1, 2, 3]))
         with pytest.raises(ValueError, match="auto_select"):
             layer(tf.zeros([4, 2, 3]))
-
-
-def test_the_opaque_buffer_says_what_to_use() -> None:
-    with pytest.raises(AttributeError, match="CudnnLSTMSaveable is not part of graphio: .*Saver"):
-        _ = cudnn.CudnnLSTMSaveable

@@ -22,10 +22,45 @@ from graphio.ops.math import elementwise
 from graphio.ops.nn import core as nn
 from graphio.variables import initializers
 
-__all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh"]
+__all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh", "checked_net", "prefixes"]
 
 _DIRECTIONS = {"unidirectional": 1, "bidirectional": 2}
 _INPUT_MODES = ("linear_input", "skip_input", "auto_select")
+
+
+def checked_net(input_mode: str, direction: str, depth: int | None, num_units: int) -> int:
+    """The number of directions.
+
+    Args:
+        depth: of the inputs; None: it is not known yet.
+
+    Raises:
+        ValueError: the direction or the mode is none of them, or would leave weights out.
+    """
+    if direction not in _DIRECTIONS:
+        raise ValueError(
+            f"Invalid direction: {direction}, expecting unidirectional or bidirectional"
+        )
+    if input_mode not in _INPUT_MODES:
+        raise ValueError(f"Invalid input_mode: {input_mode}, expect one of {_INPUT_MODES}")
+    if input_mode == "skip_input":
+        raise ValueError(
+            "input_mode='skip_input', inputs without weights, is not supported: use 'linear_input'"
+        )
+    if input_mode == "auto_select" and depth == num_units:
+        raise ValueError(
+            "input_mode='auto_select' leaves the weights of inputs out where their depth is "
+            "num_units, which is not supported: use 'linear_input'"
+        )
+    return _DIRECTIONS[direction]
+
+
+def prefixes(cell_name: str, k: int, direction: str) -> list[str]:
+    """The beginnings of the names of layer k's variables, one for each direction."""
+    if direction == "unidirectional":
+        return [f"rnn/multi_rnn_cell/cell_{k}/{cell_name}"]
+    inner = f"stack_bidirectional_rnn/cell_{k}/bidirectional_rnn"
+    return [f"{inner}/{way}/{cell_name}" for way in ("fw", "bw")]
 
 
 class _Pieces:
@@ -79,19 +114,9 @@ class _CudnnRNN(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__(dtype=dtype, name=name)
-        if direction not in _DIRECTIONS:
-            raise ValueError(
-                f"Invalid direction: {direction}, expecting unidirectional or bidirectional"
-            )
-        if input_mode not in _INPUT_MODES:
-            raise ValueError(f"Invalid input_mode: {input_mode}, expect one of {_INPUT_MODES}")
+        checked_net(input_mode, direction, None, num_units)
         if self._dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
             raise ValueError(f"Only support float16, float32, float64, provided {dtype}")
-        if input_mode == "skip_input":
-            raise ValueError(
-                "input_mode='skip_input', inputs without weights, is not supported: use "
-                "'linear_input'"
-            )
         self._num_layers, self._num_units = num_layers, num_units
         self._input_mode, self._direction = input_mode, direction
         self._dropout, self._seed = dropout, seed
@@ -150,21 +175,16 @@ class _CudnnRNN(Layer):
                 "The last dimension of the inputs to `CudnnRNN` should be defined. Found `None`."
             )
         self._input_size, self._axes, self._cells = depth, {-1: depth}, []
-        if self._input_mode == "auto_select" and depth == self._num_units:
-            raise ValueError(
-                "input_mode='auto_select' leaves the weights of inputs out where their depth is "
-                "num_units, which is not supported: use 'linear_input'"
-            )
+        checked_net(self._input_mode, self._direction, depth, self._num_units)
         for k in range(self._num_layers):
-            self._cells.append([self._built(prefix, depth) for prefix in self._prefixes(k)])
+            self._cells.append(
+                [
+                    self._built(prefix, depth)
+                    for prefix in prefixes(self._cell_name, k, self._direction)
+                ]
+            )
             depth = self._num_units * self.num_dirs
         self.built = True
-
-    def _prefixes(self, k: int) -> list[str]:
-        if self.num_dirs == 1:
-            return [f"rnn/multi_rnn_cell/cell_{k}/{self._cell_name}"]
-        inner = f"stack_bidirectional_rnn/cell_{k}/bidirectional_rnn"
-        return [f"{inner}/{way}/{self._cell_name}" for way in ("fw", "bw")]
 
     def _built(self, prefix: str, depth: int) -> Any:
         cell = type(self)._cell(self._num_units)

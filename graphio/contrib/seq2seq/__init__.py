@@ -43,6 +43,7 @@ from graphio.contrib.seq2seq.monotonic import (
     BahdanauMonotonicAttention,
     LuongMonotonicAttention,
     monotonic_attention,
+    monotonic_probability_fn,
     safe_cumprod,
 )
 from graphio.contrib.seq2seq.scheduled_helpers import (
@@ -78,6 +79,7 @@ __all__ = [
     "gather_tree",
     "hardmax",
     "monotonic_attention",
+    "monotonic_probability_fn",
     "safe_cumprod",
     "sequence_loss",
     "tile_batch",

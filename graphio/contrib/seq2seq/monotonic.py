@@ -28,6 +28,7 @@ __all__ = [
     "BahdanauMonotonicAttention",
     "LuongMonotonicAttention",
     "monotonic_attention",
+    "monotonic_probability_fn",
     "safe_cumprod",
 ]
 
@@ -86,6 +87,33 @@ def _recursive(p: Any, before: Any) -> Any:
     return array.transpose(made)
 
 
+@api_guard.operator
+def monotonic_probability_fn(
+    score: Any, previous_alignments: Any, sigmoid_noise: float, mode: str, seed: int | None = None
+) -> Any:
+    """The weights of monotonic attention from scores: monotonic_attention of their sigmoid.
+
+    Args:
+        score: floats (batch, time).
+        previous_alignments: weights (batch, time) of the step before.
+        sigmoid_noise: standard deviation of noise that is added to scores; 0: none.
+        mode: as monotonic_attention's; "hard" chooses where a score is above 0.
+        seed: of the noise.
+
+    Raises:
+        ValueError: there is no such mode.
+    """
+    given = convert_to_tensor(score)
+    if sigmoid_noise > 0:
+        drawn = random.random_normal(array.shape(given), dtype=given.dtype, seed=seed)
+        given = given + sigmoid_noise * drawn
+    if mode == "hard":
+        p = elementwise.cast(comparison.greater(given, 0.0), given.dtype)
+    else:
+        p = elementwise.sigmoid(given)
+    return monotonic_attention(p, previous_alignments, mode)
+
+
 class _Monotonic(BaseAttention):
     """A mechanism whose first weights are those of the first row."""
 
@@ -101,15 +129,8 @@ class _Monotonic(BaseAttention):
         super().__init__(query_layer, memory, self._moved, **options)
 
     def _moved(self, score: Any, state: Any) -> Any:
-        size, seed = self._noise
-        if size > 0:
-            drawn = random.random_normal(array.shape(score), dtype=score.dtype, seed=seed)
-            score = score + size * drawn
-        if self._mode == "hard":
-            p = elementwise.cast(comparison.greater(score, 0.0), score.dtype)
-        else:
-            p = elementwise.sigmoid(score)
-        return monotonic_attention(p, state, self._mode)
+        noise, seed = self._noise
+        return monotonic_probability_fn(score, state, noise, self._mode, seed)
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
         """1 for the first row of the memory, 0 for the others."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from graphio.framework.collections import GraphKeys
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.folding import constant_value
 from graphio.framework.graph import Operation, Tensor
+from graphio.framework.saved_parts import SavedParts
 from graphio.ops.base.emit import scope
 from graphio.ops.base.waiting import resources_of
 from graphio.ops.state.table_contents import DensePairs, MutablePairs, Pairs
@@ -23,7 +25,7 @@ Array = np.ndarray[Any, Any]
 _BUCKETS = 1 << 17  # where initial_num_buckets is None
 
 
-class SavedTable(Table):
+class SavedTable(Table, SavedParts):
     """A table whose pairs operations change and a Saver saves.
 
     Each session begins with an empty table. A checkpoint has its keys and values as two tensors,
@@ -94,7 +96,7 @@ class SavedTable(Table):
     def _pairs(self, session: Any) -> Any:
         return resources_of(session).get(("table", self._key), self.make)
 
-    def declared(self) -> dict[str, tuple[int, list[int | None]]]:
+    def declared(self) -> Mapping[str, tuple[int, Sequence[int | None]]]:
         """The two tensors of a checkpoint: names' ends to dtype and shape."""
         keys, values = self._signature.exported()
         return {
@@ -110,6 +112,10 @@ class SavedTable(Table):
     def load(self, session: Any, arrays: Sequence[Array]) -> None:
         """Gives a session keys and values in the place of those that it has."""
         self._pairs(session).load(list(arrays))
+
+    def snapshot(self, session: Any) -> Callable[[], None]:
+        """A function that gives the session the pairs of now again."""
+        return functools.partial(self.load, session, self.arrays(session))
 
 
 class MutableHashTable(SavedTable):

@@ -7,12 +7,13 @@ import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graphio.engine.interface import State
 from graphio.framework.graph_state.attachments import ITERATORS
+from graphio.framework.saved_parts import SavedParts
 from graphio.model import casting
 from graphio.schema.checkpoint import Checkpoint
 from graphio.schema.model_pb2 import IteratorState
@@ -24,9 +25,6 @@ from graphio.train.checkpoints import checkpoint_state, hints, renaming, slices
 from graphio.train.checkpoints.user_state import Stateful, missing
 from graphio.train.interop.sources import CheckpointSource, Resource, Source, open_source
 from graphio.variables.variables import Variable
-
-if TYPE_CHECKING:
-    from graphio.ops.state.mutable_tables import SavedTable
 
 Array = np.ndarray[Any, Any]
 _CALLER = 5  # stacklevel of the caller of Saver.restore, from a function that `restore` calls
@@ -63,7 +61,7 @@ class Target:
         iterators: whether the positions of iterators are restored.
         objects: name to object with get_state and set_state.
         complete: whether to warn of a random generator that is not restored.
-        tables: name in the checkpoint to lookup table.
+        parted: name in the checkpoint to state that it has as several tensors.
     """
 
     session: Any
@@ -71,14 +69,14 @@ class Target:
     iterators: bool
     objects: Mapping[str, Stateful]
     complete: bool
-    tables: Mapping[str, SavedTable] = field(default_factory=dict)
+    parted: Mapping[str, SavedParts] = field(default_factory=dict)
 
-    def of_tables(self) -> Required:
-        """Names in the checkpoint to dtype and shape of the tables' keys and values."""
+    def of_parted(self) -> Required:
+        """Names in the checkpoint to dtype and shape of the tensors of parted state."""
         return {
             name + part: declared
-            for name, table in self.tables.items()
-            for part, declared in table.declared().items()
+            for name, one in self.parted.items()
+            for part, declared in one.declared().items()
         }
 
 
@@ -148,8 +146,8 @@ def restore(target: Target, source: Source, options: Options) -> None:
     rows: Rows = source.entries()
     ignored, wrong = renaming.matching(options.ignore, _all_names(target), "ignore")
     wholes = (part.variable_name for part in slices.missing_parts(target.variables, ()).values())
-    of_tables = {n: kind for n, kind in target.of_tables().items() if n not in ignored}
-    known = {*target.variables, *wholes, *of_tables}
+    of_parted = {n: kind for n, kind in target.of_parted().items() if n not in ignored}
+    known = {*target.variables, *wholes, *of_parted}
     names, more = renaming.renamed(rows, options.assignment_map, known)
     chosen = {key: v for key, v in target.variables.items() if key not in ignored}
     parts = slices.missing_parts(chosen, names)
@@ -159,7 +157,7 @@ def restore(target: Target, source: Source, options: Options) -> None:
     requested |= {
         part.variable_name: (chosen[k].dtype.number, part.shape) for k, part in parts.items()
     }
-    requested |= of_tables
+    requested |= of_parted
     problems = find_problems(
         rows,
         requested,
@@ -183,34 +181,34 @@ def restore(target: Target, source: Source, options: Options) -> None:
         if part.variable_name not in absent
     }
     of_parts = [name for name, _ in cut.values()]
-    tables = {name: names[name] for name in of_tables if name not in absent}
-    read = dict.fromkeys([*found, *of_parts, *tables.values()])
+    parted = {name: names[name] for name in of_parted if name not in absent}
+    read = dict.fromkeys([*found, *of_parts, *parted.values()])
     array = _reader(target.session.state, source, read, options)
     values = _converted(array, found, options.cast)
     values |= _cut(array, cut, options.cast)
     declared = {v.op.name: (v.dtype.number, static_shape(v)) for v in (*found.values(), *cut)}
-    _assign(target, source, values, declared, ignored, _loads(array, target.tables, tables))
+    _assign(target, source, values, declared, ignored, _loads(array, target.parted, parted))
 
 
 def _loads(
     array_of: Callable[[str], Array | Stored],
-    tables: Mapping[str, SavedTable],
+    parted: Mapping[str, SavedParts],
     names: Mapping[str, str],
-) -> list[tuple[SavedTable, list[Array]]]:
-    """Lookup tables with their keys and values; names: of the stored ones by those requested."""
+) -> list[tuple[SavedParts, list[Array]]]:
+    """Parted state with its values; names: of the stored ones by those requested."""
     loads = []
-    for name, table in tables.items():
-        parts = [names.get(name + part) for part in table.declared()]
+    for name, one in parted.items():
+        parts = [names.get(name + part) for part in one.declared()]
         if None not in parts:
             found = [array_of(part) for part in parts if part is not None]
             arrays = [x if isinstance(x, np.ndarray) else x.array() for x in found]
-            loads.append((table, [np.array(x) for x in arrays]))
+            loads.append((one, [np.array(x) for x in arrays]))
     return loads
 
 
 def _all_names(target: Target) -> Iterable[str]:
     root = target.session.graph.root
-    others = (*ITERATORS.of(root), *target.objects, *target.of_tables())
+    others = (*ITERATORS.of(root), *target.objects, *target.of_parted())
     return [*target.variables, *root.generators, *others]
 
 
@@ -297,7 +295,7 @@ def _assign(
     values: Mapping[str, Array | Stored],
     declared: Required,
     ignored: set[str],
-    tables: Sequence[tuple[SavedTable, list[Array]]],
+    parted: Sequence[tuple[SavedParts, list[Array]]],
 ) -> None:
     """The only part that changes the session; a failure is rolled back."""
     session = target.session
@@ -312,9 +310,9 @@ def _assign(
         _give_back(target.objects, resources, undo)
         if target.iterators:
             _move_iterators(session, resources, undo)
-        for table, arrays in tables:
-            undo.callback(table.load, session, table.arrays(session))
-            table.load(session, arrays)
+        for one, arrays in parted:
+            undo.callback(one.snapshot(session))
+            one.load(session, arrays)
         given = isinstance(source, CheckpointSource)
         session.state.assign(values, generators, given=given, declared=declared)
         undo.pop_all()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from graphio.framework import scopes
 from graphio.framework.collections import GraphKeys
 from graphio.framework.graph import Graph
+from graphio.framework.saved_parts import SavedParts
 from graphio.variables.partitioned_variables import PartitionedVariable
 from graphio.variables.variables import Variable, variables_of
-
-if TYPE_CHECKING:
-    from graphio.ops.state.mutable_tables import SavedTable
 
 __all__ = ["Saveables", "of_message", "of_session", "of_var_list"]
 
@@ -22,17 +20,18 @@ _OWN_VALUE = "VARIABLE_VALUE"
 
 
 class Saveables(NamedTuple):
-    """Variables, iterators and lookup tables to save.
+    """Variables, iterators and other state to save.
 
     Attributes:
         variables: by their names in the checkpoint.
         iterators: whether the variables given include iterators.
-        tables: lookup tables that operations change, by their names in the checkpoint.
+        parted: state that checkpoints have as several tensors, such as a lookup table, by the
+            beginning of their names.
     """
 
     variables: dict[str, Variable]
     iterators: bool = False
-    tables: Mapping[str, SavedTable] = {}
+    parted: Mapping[str, SavedParts] = {}
 
 
 def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
@@ -54,35 +53,35 @@ def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
         raise ValueError("No variables to save")
     items = var_list.items() if isinstance(var_list, Mapping) else [(None, v) for v in var_list]
     named: dict[str, Variable] = {}
-    tables: dict[str, SavedTable] = {}
+    parted: dict[str, SavedParts] = {}
     seen: set[int] = set()
     iterators = False
     for key, value in sorted(items, key=_key) if isinstance(var_list, Mapping) else items:
+        if isinstance(value, SavedParts):
+            _add_parts(parted, key, value)
+            continue
         if _is_iterator(value):
             iterators = True
             continue
-        if not isinstance(value, Variable) and _is_table(value):
-            _add_table(tables, key, value)
-            continue
         _add(named, seen, key, value)
     _check_wholes(named)
-    for name in (f"{t}{part}" for t, table in tables.items() for part in table.declared()):
+    for name in (f"{t}{part}" for t, one in parted.items() for part in one.declared()):
         if name in named:
             raise ValueError(
                 f"At least two variables have the same name: {name}, a variable and a part of a "
-                "lookup table"
+                "lookup table or an opaque vector"
             )
-    return Saveables(named, iterators, tables)
+    return Saveables(named, iterators, parted)
 
 
-def _add_table(tables: dict[str, SavedTable], key: str | None, table: SavedTable) -> None:
-    name = key or table.saved_name
-    if name in tables:
+def _add_parts(parted: dict[str, SavedParts], key: str | None, one: SavedParts) -> None:
+    name = key or one.saved_name
+    if name in parted:
         raise ValueError(
-            f"At least two variables have the same name: {name}, of two lookup tables; give the "
-            "tables different names, or the Saver a dict"
+            f"At least two variables have the same name: {name}, of two lookup tables or "
+            "opaque vectors; give them different names, or the Saver a dict"
         )
-    tables[name] = table
+    parted[name] = one
 
 
 def _check_wholes(named: Mapping[str, Variable]) -> None:
@@ -155,12 +154,6 @@ def _is_iterator(saveable: Any) -> bool:
     from graphio.data.iterator import IteratorSaveable  # tf.data is loaded where it is used
 
     return isinstance(saveable, IteratorSaveable)
-
-
-def _is_table(saveable: Any) -> bool:
-    from graphio.ops.state.mutable_tables import SavedTable  # tables are loaded where they are used
-
-    return isinstance(saveable, SavedTable)
 
 
 def of_message(keys: Any, names: Any, import_scope: str | None) -> Saveables:

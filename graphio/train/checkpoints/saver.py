@@ -132,7 +132,7 @@ class Saver(Described):
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
         self._positions = False  # of iterators, in var_list
-        self._tables: Mapping[str, Any] = {}
+        self._parted: Mapping[str, Any] = {}
         most, hours = kept(max_to_keep, keep_checkpoint_every_n_hours)
         best = (best_to_keep, best_metric, best_mode)
         self._retention = Retention(most, hours, ranking(*best, most))
@@ -171,7 +171,7 @@ class Saver(Described):
         self._take(of_message(saver.key, saver.variable, import_scope))
 
     def _take(self, found: Saveables) -> None:
-        self._variables, self._positions, self._tables = found
+        self._variables, self._positions, self._parted = found
         self._iterators = self._iterators or self._positions
 
     def build(self) -> None:
@@ -288,7 +288,7 @@ class Saver(Described):
             self._objects,
             self._sharded,
             self.inspect,
-            self._tables,
+            self._parted,
         )
         request = saving.Request(
             os.fsdecode(save_path),
@@ -299,7 +299,7 @@ class Saver(Described):
             blobs,
             numbers,
         )
-        others = self._positions or self._objects or self._tables
+        others = self._positions or self._objects or self._parted
         if not (contents.variables or others or blobs):
             saving.save_graph(sess, contents, request, self._layer)
             return None
@@ -408,7 +408,7 @@ class Saver(Described):
         """
         variables = of_session(sess, self._built("restore"))
         self._background.join()
-        if not (variables or self._positions or self._objects or self._tables):
+        if not (variables or self._positions or self._objects or self._parted):
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -422,7 +422,7 @@ class Saver(Described):
             verify,
         )
         target = restoring.Target(
-            sess, variables, self._iterators, self._objects, self._whole, self._tables
+            sess, variables, self._iterators, self._objects, self._whole, self._parted
         )
         source = restoring.restore_from(where, target, options)
         if self._recover and isinstance(source, CheckpointSource):

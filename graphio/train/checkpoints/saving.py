@@ -11,12 +11,13 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graphio.framework.graph import Graph, Tensor
 from graphio.framework.graph_state.attachments import ITERATORS
+from graphio.framework.saved_parts import SavedParts
 from graphio.model.export import build_model
 from graphio.schema import checkpoint, container, model_pb2
 from graphio.schema.checkpoint import Resource
@@ -27,9 +28,6 @@ from graphio.train.checkpoints.background import Memory
 from graphio.train.checkpoints.retention import Retention
 from graphio.train.checkpoints.user_state import Stateful
 from graphio.variables.variables import Variable
-
-if TYPE_CHECKING:
-    from graphio.ops.state.mutable_tables import SavedTable
 
 __all__ = [
     "Contents",
@@ -60,7 +58,7 @@ class Contents:
         objects: user-defined, by name.
         sharded: whether each device has separate data files.
         inspect: called with the values before anything is written; what it raises ends the save.
-        tables: lookup tables by their names in the checkpoint.
+        parted: state that the checkpoint has as several tensors, by the beginning of their names.
     """
 
     variables: Mapping[str, Variable]
@@ -71,7 +69,7 @@ class Contents:
     objects: Mapping[str, Stateful] = field(default_factory=dict)
     sharded: bool = False
     inspect: Callable[[Mapping[str, Array]], None] | None = None
-    tables: Mapping[str, SavedTable] = field(default_factory=dict)
+    parted: Mapping[str, SavedParts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     values = _values(session.state, contents.variables)
     if memory is not None and not session.state.lasting:
         values = memory.copies(values)
-    values = {**values, **_of_tables(session, contents.tables)}
+    values = {**values, **_of_parts(session, contents.parted)}
     resources: dict[str, Resource] = dict(session.state.generators())
     if contents.iterators:
         resources.update(_iterators(session))
@@ -272,12 +270,12 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
     return slices.joined(variables, dict(zip(variables, values, strict=True)))
 
 
-def _of_tables(session: Any, tables: Mapping[str, SavedTable]) -> dict[str, Array]:
-    """The keys and values of lookup tables by their names in the checkpoint."""
+def _of_parts(session: Any, parted: Mapping[str, SavedParts]) -> dict[str, Array]:
+    """The values of parted state by their names in the checkpoint."""
     return {
         name + part: array
-        for name, table in tables.items()
-        for part, array in zip(table.declared(), table.arrays(session), strict=True)
+        for name, one in parted.items()
+        for part, array in zip(one.declared(), one.arrays(session), strict=True)
     }
 
 
