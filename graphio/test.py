@@ -1,5 +1,6 @@
 """tf.test: test cases that run graphs, and numeric checks of gradients."""
 
+from graphio.testing.stubs import StubOutForTesting
 from graphio.testing.test_case import (
     TestCase,
     assert_equal_graph_def,
@@ -17,6 +18,7 @@ from graphio.testing.test_case import (
 )
 
 __all__ = [
+    "StubOutForTesting",
     "TestCase",
     "assert_equal_graph_def",
     "compute_gradient",

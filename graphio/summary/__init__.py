@@ -9,7 +9,14 @@ May import data and below.
 
 from __future__ import annotations
 
-from graphio.schema.summary_pb2 import Event, SessionLog, Summary
+from graphio.schema.summary_pb2 import (
+    Event,
+    SessionLog,
+    Summary,
+    SummaryDescription,
+    TaggedRunMetadata,
+)
+from graphio.summary.description import get_summary_description
 from graphio.summary.ops import (
     audio,
     histogram,
@@ -28,7 +35,10 @@ __all__ = [
     "FileWriterCache",
     "SessionLog",
     "Summary",
+    "SummaryDescription",
+    "TaggedRunMetadata",
     "audio",
+    "get_summary_description",
     "histogram",
     "image",
     "merge",

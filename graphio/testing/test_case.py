@@ -21,7 +21,7 @@ from graphio.framework.constants import constant
 from graphio.framework.dtypes import as_dtype
 from graphio.framework.graph import Graph, Tensor
 from graphio.ops.array import surface as array
-from graphio.protos.graph_def import GraphDef
+from graphio.protos.graph_def import PRODUCER, GraphDef
 from graphio.support import api_guard, errors
 from graphio.testing.assertions import Assertions
 
@@ -196,13 +196,35 @@ class TestCase(Assertions):
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any) -> None:
-        """A message equals another one, or the same in protobuf's text format."""
+        """A message equals another one, or the same in protobuf's text format; that of a GraphDef
+        is of TensorFlow's message."""
         expected = expected_message_maybe_ascii
+        if isinstance(expected, str) and isinstance(message, GraphDef):
+            message = message.tensorflow_message()
         if isinstance(expected, str):
             from google.protobuf import text_format
 
             expected = text_format.Parse(expected, type(message)())
         self.assertEqual(expected, message)
+
+    def assertProtoEqualsVersion(
+        self,
+        expected: Any,
+        actual: Any,
+        producer: int = PRODUCER,
+        min_consumer: int = 0,
+        msg: str | None = None,
+    ) -> None:
+        """A GraphDef equals the text of TensorFlow's message with these versions added.
+
+        Args:
+            expected: text without versions.
+            actual: the GraphDef.
+            producer, min_consumer: its versions.
+            msg: accepted: the failure shows both messages.
+        """
+        versions = f"versions {{ producer: {producer} min_consumer: {min_consumer} }}"
+        self.assertProtoEquals(f"{versions}\n{expected}", actual)
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """Numbers that differ by at most err."""
@@ -373,8 +395,16 @@ def gpu_device_name() -> str:
 
 
 @api_guard.unguarded
-def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = False) -> None:
+def assert_equal_graph_def(
+    actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
+) -> None:
     """Raises AssertionError unless two messages of graphs have the same nodes, in any order.
+
+    Args:
+        actual, expected: GraphDefs.
+        checkpoint_v2: accepted: nodes of checkpoints have no random names.
+        hash_table_shared_name: whether the shared names that TensorFlow makes up for hash tables
+            do not count, "hash_table_" and hexadecimal numbers.
 
     Raises:
         TypeError: one of them is not a GraphDef.
@@ -382,8 +412,8 @@ def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = Fal
     for which, given in (("actual", actual), ("expected", expected)):
         if not isinstance(given, GraphDef):
             raise TypeError(f"Expected tf.GraphDef for {which}, got {type(given).__name__}")
-    found = {node.name: node for node in actual.node}
-    needed = {node.name: node for node in expected.node}
+    found = {node.name: _compared(node, hash_table_shared_name) for node in actual.node}
+    needed = {node.name: _compared(node, hash_table_shared_name) for node in expected.node}
     problems = [
         *(f"Found unexpected node '{{{{node {name}}}}}'" for name in found.keys() - needed.keys()),
         *(
@@ -393,11 +423,22 @@ def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = Fal
         *(
             f"Node named '{name}' differs:\n{found[name]}--\n{needed[name]}"
             for name in found.keys() & needed.keys()
-            if str(found[name]) != str(needed[name])
+            if found[name] != needed[name]
         ),
     ]
     if problems:
         raise AssertionError("\n".join(sorted(problems)))
+
+
+def _compared(node: Any, without_shared_names: bool) -> str:
+    """A node as text; without_shared_names: without one that TensorFlow made up for a table."""
+    if without_shared_names and node.op == "HashTableV2" and "shared_name" in node.attr:
+        if re.match(rb"hash_table_[0-9a-z\-]+", node.attr["shared_name"].s):
+            copied = type(node)()
+            copied.CopyFrom(node)
+            del copied.attr["shared_name"]
+            return str(copied)
+    return str(node)
 
 
 # ---- numeric gradients ----

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from google.protobuf import text_format
 
 import graphio as tf
+from graphio.schema import tensorflow_pb2
 
 
 def test_messages_have_tensorflows_bytes() -> None:
@@ -49,3 +51,33 @@ def test_no_function_is_converted(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "x is 3\n"
     with pytest.raises(AttributeError, match=r"write tf\.cond and tf\.while_loop"):
         tf.autograph.to_graph  # noqa: B018
+
+
+def test_descriptions_of_old_summaries_are_read() -> None:
+    node = tf.NodeDef(name="s", op="TensorSummary")
+    node.attr["description"].s = b'{"typeHint": "scalar"}'
+    assert tf.summary.get_summary_description(node) == tf.summary.SummaryDescription(
+        type_hint="scalar"
+    )
+    # bytes from TensorFlow 2.21
+    assert tf.summary.SummaryDescription(type_hint="scalar").SerializeToString() == b"\n\x06scalar"
+    tagged = tf.summary.TaggedRunMetadata(tag="a", run_metadata=b"z")
+    assert tagged.SerializeToString() == b"\n\x01a\x12\x01z"
+    with pytest.raises(ValueError, match="on TensorSummaryV2"):
+        tf.summary.get_summary_description(tf.NodeDef(name="s", op="TensorSummaryV2"))
+
+
+def test_contrib_util_knows_parts_of_constants_and_the_types_of_a_graph() -> None:
+    with tf.Graph().as_default() as graph:
+        stacked = tf.stack([tf.constant(3), tf.placeholder(tf.int32, []), tf.constant(5)])
+        assert tf.contrib.util.constant_value(stacked) is None
+        assert tf.contrib.util.constant_value(stacked, partial=True).tolist() == [3, None, 5]
+        assert tf.contrib.util.constant_value(tf.constant([1, 2])).tolist() == [1, 2]
+        used = tf.contrib.util.ops_used_by_graph_def(graph.as_graph_def())
+    assert {"Const", "Placeholder", "Pack"} <= set(used) and len(set(used)) == len(used)
+    text = (
+        "node { name: 'a' op: 'F' } node { name: 'b' op: 'Add' } library { function { signature "
+        "{ name: 'F' } node_def { op: 'Mul' } node_def { op: 'F' } node_def { op: 'Add' } } }"
+    )
+    with_function = text_format.Parse(text, tensorflow_pb2.GraphDef())
+    assert sorted(tf.contrib.util.ops_used_by_graph_def(with_function)) == ["Add", "Mul"]
