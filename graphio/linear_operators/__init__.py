@@ -9,6 +9,7 @@ May import ops and below.
     circulant              circulant and Toeplitz matrices
     composed               compositions, adjoints, inverses, blocks, Kronecker's
     algebra, pairs         the rules by which operators give operators
+    functions              tf.matmul and others of operators
     batches, checks        what they share
 """
 

@@ -14,9 +14,11 @@ from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import Dimension, TensorShape, as_shape
 from graphio.framework.variable import Variable
 from graphio.linear_operators import batches, pairs
+from graphio.linear_operators.functions import FUNCTIONS
 from graphio.ops.array import surface as array
 from graphio.ops.checks import asserts
 from graphio.ops.linalg import factoring, matrices, solving
+from graphio.ops.linalg.operator_arguments import OperatorLike
 from graphio.ops.math import elementwise, reduction
 
 __all__ = ["LinearOperator"]
@@ -41,7 +43,7 @@ def _implied(
     return is_non_singular, is_square
 
 
-class LinearOperator:
+class LinearOperator(OperatorLike):
     """A batch of matrices (..., M, N), which a subclass defines by `_shape`, `_shape_tensor` and
     `_matmul`; it overrides other methods where its structure makes them cheap.
 
@@ -59,6 +61,8 @@ class LinearOperator:
     Raises:
         ValueError: the hints contradict each other, or a parent is not a tensor.
     """
+
+    functions = FUNCTIONS
 
     def __init__(
         self,
@@ -286,7 +290,13 @@ class LinearOperator:
 
     def _check_size(self, axis: int, x: Tensor, of_x: int) -> None:
         if x.shape.dims is not None:
-            self._dimension(axis).assert_is_compatible_with(x.shape.dims[of_x])
+            size, expected = x.shape.dims[of_x], self._dimension(axis)
+            if not expected.is_compatible_with(size):
+                raise ValueError(
+                    f"Dimensions {expected} and {size} are not compatible: {self!r} takes a tensor "
+                    f"whose axis {of_x} has size {expected}, found shape {x.shape}; transpose the "
+                    "tensor, or use adjoint or adjoint_arg"
+                )
 
     def _operands(
         self, other: LinearOperator, adjoint: bool, adjoint_arg: bool, word: str

@@ -359,3 +359,61 @@ def test_a_call_is_refused_at_once(name: str) -> None:
     call, kind, words = REFUSED[name]
     with pytest.raises(kind, match=words):
         call()
+
+
+# ---- functions of matrices ----
+
+
+@TARGETS
+def test_functions_of_matrices_take_operators(target: str) -> None:
+    a, b = positive(3, 3), grid(3, 2)
+    operator = linalg.LinearOperatorFullMatrix(
+        tf.constant(a), is_self_adjoint=True, is_positive_definite=True
+    )
+    z = grid(3, 3) + 1j * grid(3, 3, start=2.0) + 3 * np.eye(3)
+    skewed = linalg.LinearOperatorFullMatrix(tf.constant(z))
+    x = tf.constant(b)
+    pairs = {
+        "matmul": (tf.matmul(operator, x), a @ b),
+        "of a tensor": (tf.matmul(tf.constant(b.T.copy()), operator), b.T @ a),
+        "by @": (tf.constant(b.T.copy()) @ operator, b.T @ a),
+        "of adjoints": (
+            tf.matmul(tf.constant(z), skewed, adjoint_a=True, adjoint_b=True),
+            z.conj().T @ z.conj().T,
+        ),
+        "of two": (tf.linalg.matmul(skewed, skewed, adjoint_a=True).to_dense(), z.conj().T @ z),
+        "solve": (linalg.solve(operator, x), np.linalg.solve(a, b)),
+        "inv": (linalg.inv(skewed, adjoint=True).to_dense(), np.linalg.inv(z).conj().T),
+        "adjoint": (linalg.adjoint(skewed).to_dense(), z.conj().T),
+        "cholesky": (linalg.cholesky(operator).to_dense(), np.linalg.cholesky(a)),
+        "det": (linalg.det(operator), np.linalg.det(a)),
+        "logdet": (linalg.logdet(operator), np.log(np.linalg.det(a))),
+        "diag_part": (linalg.diag_part(operator), np.diag(a)),
+        "trace": (linalg.trace(operator), np.trace(a)),
+    }
+    with tf.Session(target=target) as session:
+        found = session.run({name: tensor for name, (tensor, _) in pairs.items()})
+    for name, (_, expected) in pairs.items():
+        np.testing.assert_allclose(found[name], expected, rtol=1e-9, err_msg=name)
+
+
+def test_functions_of_matrices_say_which_calls_with_operators_there_are() -> None:
+    operator = linalg.LinearOperatorFullMatrix(tf.constant(grid(2, 2)))
+    with pytest.raises(ValueError, match="takes adjoint_a and adjoint_b"):
+        tf.matmul(operator, tf.ones([2, 2], tf.float64), transpose_b=True)
+    with pytest.raises(ValueError, match="leave a_is_sparse and b_is_sparse"):
+        tf.matmul(operator, tf.ones([2, 2], tf.float64), b_is_sparse=True)
+    with pytest.raises(ValueError, match="`rhs` as a LinearOperator is not supported"):
+        linalg.solve(tf.ones([2, 2], tf.float64), operator)
+    with pytest.raises(ValueError, match="Expected matrix to be self-adjoint positive definite"):
+        linalg.logdet(operator)
+    with pytest.raises(ValueError, match="gives the main diagonal; found k"):
+        linalg.diag_part(operator, k=1)
+
+
+def test_a_tensor_of_another_size_says_which_axis_does_not_fit() -> None:
+    operator = linalg.LinearOperatorFullMatrix(tf.constant(grid(2, 2)))
+    text = r"Dimensions 2 and 3 are not compatible: .* axis -2 has size 2, found shape \(3, 1\)"
+    for call in (operator.matmul, operator.solve):
+        with pytest.raises(ValueError, match=text):
+            call(tf.ones([3, 1], tf.float64))

@@ -243,3 +243,8 @@ def test_the_waiting_hook_delays_the_first_run_until_the_step() -> None:
         other.start()
         assert session.run(step) == 3
         other.join()
+
+
+def test_a_folder_that_is_not_a_path_says_what_logdir_is() -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="logdir=3 of a Supervisor"):
+        tf.train.Supervisor(logdir=3)

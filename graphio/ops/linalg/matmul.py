@@ -35,6 +35,7 @@ from graphio.ops.base.recompute import by_parts
 from graphio.ops.base.shapes import dims_of
 from graphio.ops.checks import assertion, run_checks
 from graphio.ops.complex import parts
+from graphio.ops.linalg.operator_arguments import takes_operators
 from graphio.ops.math import comparison
 from graphio.support import api_guard
 
@@ -44,6 +45,7 @@ Gradients = Sequence["Tensor | None"]
 
 
 @api_guard.operator
+@takes_operators
 def matmul(
     a: Any,
     b: Any,

@@ -27,6 +27,7 @@ from graphio.ops.base.shapes import Dims, dims_of
 from graphio.ops.checks import assertion
 from graphio.ops.linalg import diagonals
 from graphio.ops.linalg.any_rank import of_any_rank
+from graphio.ops.linalg.operator_arguments import takes_operators
 from graphio.ops.math import comparison, reduction
 from graphio.support import api_guard
 
@@ -170,6 +171,7 @@ def _main_diagonals_in_matrices(diagonal: Any, name: str | None = None) -> Tenso
 
 
 @api_guard.operator
+@takes_operators
 def matrix_diag_part(
     input: Any,
     name: str | None = None,
@@ -270,6 +272,7 @@ def _with_main_diagonals(input: Any, diagonal: Any, name: str | None = None) -> 
 
 
 @api_guard.operator
+@takes_operators
 def trace(x: Any, name: str | None = None) -> Tensor:
     """The sums of the diagonals of matrices (..., m, n): a tensor (...)."""
     with scope(name, "Trace") as at:
@@ -326,6 +329,7 @@ def _diag_part_in_run(x: Tensor, name: str) -> Tensor:
 
 
 @api_guard.operator
+@takes_operators
 @of_any_rank("MatrixDeterminant", 2)
 def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
     """The determinants of square matrices.

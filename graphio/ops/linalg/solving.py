@@ -19,6 +19,7 @@ from graphio.ops.complex import factors, parts
 from graphio.ops.control_flow import branches
 from graphio.ops.linalg import matmul, matrices
 from graphio.ops.linalg.any_rank import of_any_rank
+from graphio.ops.linalg.operator_arguments import takes_operators
 from graphio.ops.math import elementwise, reduction
 from graphio.support import api_guard, errors
 
@@ -57,6 +58,7 @@ def _adjoint(x: Tensor) -> Tensor:
 
 
 @api_guard.operator
+@takes_operators
 @of_any_rank("MatrixSolve", 2, 2)
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """x with matrix x = rhs.
@@ -127,6 +129,7 @@ def _identity_like(a: Tensor) -> Tensor:
 
 
 @api_guard.operator
+@takes_operators
 @of_any_rank("MatrixInverse", 2)
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Inverses of matrices; see matrix_solve.
@@ -183,6 +186,7 @@ def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @api_guard.operator
+@takes_operators
 @of_any_rank("Cholesky", 2)
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """Lower triangular L with L L^H = input.
@@ -262,6 +266,7 @@ def _weight(value: Any, dtype: DType) -> Tensor:
 
 
 @api_guard.operator
+@takes_operators
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithm, a real number, of the determinant of positive definite matrices."""
     with scope(name, "logdet") as at:
@@ -309,6 +314,7 @@ def matvec(
 
 
 @api_guard.operator
+@takes_operators
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """Matrices transposed, with conjugate elements."""
     return matmul.matrix_transpose(matrix, name or "adjoint", conjugate=True)

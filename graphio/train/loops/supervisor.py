@@ -166,6 +166,11 @@ class Supervisor:
             self._meta_graph = export_meta_graph(saver_def=saver_def)
         self._init = {"init_feed_dict": init_feed_dict, "init_fn": init_fn}
         self._is_chief, self._coord, self._grace = is_chief, Coordinator(), stop_grace_secs
+        if logdir is not None and not isinstance(logdir, (str, bytes, os.PathLike)):
+            raise TypeError(
+                f"expected str, bytes or os.PathLike object, not {type(logdir).__name__}: logdir="
+                f"{logdir!r} of a Supervisor is the path of a folder, or None to save nothing"
+            )
         # Only a chief writes.
         self._logdir = logdir if is_chief else None
         self._summaries_secs = save_summaries_secs if is_chief else None
