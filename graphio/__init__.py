@@ -34,6 +34,7 @@ _REGISTERED_BY = {
     "dataset_of": "graphio.data.components",
     "dense_of_rows": "graphio.ops.array.index",
     "divided": "graphio.ops.sparse.conversion",
+    "array_of_message": "graphio.tensorflow_files.values",
     "file_functions": "graphio.cinfer.file_functions",
     "gradients": "graphio.autodiff.gradients",
     "graph_def": "graphio.protos.graph_def",

@@ -58,6 +58,8 @@ node_def: Registered[[Operation], Any] = Registered("node_def")
 attribute_of: Registered[[Operation, str], Any] = Registered("attribute_of")
 #: a static shape as a TensorShapeProto
 shape_proto: Registered[[TensorShape], Any] = Registered("shape_proto")
+#: the array of the bytes of TensorFlow's TensorProto
+array_of_message: Registered[[bytes], Any] = Registered("array_of_message")
 #: a variable as a VariableDef, None if it is outside of the name scope given
 variable_def: Registered[[Any, str | None], Any] = Registered("variable_def")
 #: the arguments of Variable.of_nodes for a VariableDef that was imported into a name scope

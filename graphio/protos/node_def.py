@@ -218,8 +218,19 @@ def make_tensor_proto(
 
 @api_guard.guarded
 def make_ndarray(tensor: Any) -> Array:
-    """The array of a tensor message."""
-    return np.array(tensors.to_array(message_of(tensor)))
+    """The array of a tensor message: of make_tensor_proto, of a summary, or of TensorFlow's.
+
+    Raises:
+        TypeError: it is not a message.
+        ValueError: its elements do not fit its dtype and shape.
+    """
+    message = message_of(tensor)
+    if isinstance(message, model_pb2.Tensor):
+        return np.array(tensors.to_array(message))
+    if not hasattr(message, "SerializeToString"):
+        raise TypeError(f"make_ndarray takes a TensorProto, got {tensor!r}")
+    made: Array = registered.array_of_message(message.SerializeToString())
+    return made
 
 
 # ---- attributes ----

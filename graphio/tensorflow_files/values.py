@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.framework import dtypes
+from graphio.framework import dtypes, registered
 from graphio.framework.dtypes import DType
 from graphio.framework.tensor_shape import TensorShape
 from graphio.schema import tensorflow_pb2, tensors
@@ -69,6 +69,11 @@ def array_of(proto: tensorflow_pb2.TensorProto) -> Array:
             raise ValueError(f"its value of shape {dims}: {error.message}") from None
     found = list(getattr(proto, _LISTS[name])) if name in _LISTS else []
     return _filled(name, dims, _elements(name, dtype, found))
+
+
+@registered.array_of_message.register
+def _array_of_message(content: bytes) -> Array:
+    return array_of(tensorflow_pb2.TensorProto.FromString(content))
 
 
 def _elements(name: str, dtype: DType, found: list[Any]) -> Array:
