@@ -363,7 +363,6 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.framework.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.framework.tensor_spec": ("TensorSpec",),
     "graphio.framework.type_spec": ("TypeSpec",),
-    "graphio.data.optional_spec": ("OptionalSpec",),
     "graphio.framework.variable_creators": ("variable_creator_scope",),
     "graphio.schema.tensorflow_pb2": ("NameAttrList",),
     "graphio.data.specs.optional_spec": ("OptionalSpec",),

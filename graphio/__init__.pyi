@@ -66,6 +66,8 @@ from graphio.autodiff.gradients import gradients as gradients
 from graphio.autodiff.gradients import hessians as hessians
 from graphio.autodiff.recompute import recompute_grad as recompute_grad
 from graphio.autodiff.tape import GradientTape as GradientTape
+from graphio.data.optional_spec import OptionalSpec as OptionalSpec
+from graphio.data.specs.optional_spec import OptionalSpec as OptionalSpec
 from graphio.engine.interface import State as State
 from graphio.execution.config import ConfigProto as ConfigProto
 from graphio.execution.config import GPUOptions as GPUOptions
@@ -97,7 +99,7 @@ from graphio.framework.constants import constant as constant
 from graphio.framework.constants import convert_to_tensor as convert_to_tensor
 from graphio.framework.constants import placeholder as placeholder
 from graphio.framework.constants import placeholder_with_default as placeholder_with_default
-from graphio.framework.constants import register_tensor_conversion_function as register_tensor_conversion_function
+from graphio.framework.conversions import register_tensor_conversion_function as register_tensor_conversion_function
 from graphio.framework.devices import DeviceSpec as DeviceSpec
 from graphio.framework.dtypes import DType as DType
 from graphio.framework.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
@@ -131,6 +133,7 @@ from graphio.framework.graph import Graph as Graph
 from graphio.framework.graph import Operation as Operation
 from graphio.framework.graph import Tensor as Tensor
 from graphio.framework.indexed_slices import IndexedSlices as IndexedSlices
+from graphio.framework.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
 from graphio.framework.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
 from graphio.framework.indexed_slices import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from graphio.framework.modes import VariableAggregation as VariableAggregation
@@ -145,12 +148,14 @@ from graphio.framework.scopes import get_default_graph as get_default_graph
 from graphio.framework.scopes import name_scope as name_scope
 from graphio.framework.scopes import reset_default_graph as reset_default_graph
 from graphio.framework.sparse_tensor import SparseTensor as SparseTensor
+from graphio.framework.sparse_tensor import SparseTensorSpec as SparseTensorSpec
 from graphio.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from graphio.framework.sparse_tensor import sparse_placeholder as sparse_placeholder
 from graphio.framework.tensor_shape import Dimension as Dimension
 from graphio.framework.tensor_shape import TensorShape as TensorShape
 from graphio.framework.tensor_spec import TensorSpec as TensorSpec
+from graphio.framework.type_spec import TypeSpec as TypeSpec
 from graphio.framework.variable_creators import variable_creator_scope as variable_creator_scope
 from graphio.ops.array.arranging import batch_to_space as batch_to_space
 from graphio.ops.array.arranging import batch_to_space_nd as batch_to_space_nd
@@ -290,6 +295,7 @@ from graphio.ops.control_flow.functional import scan as scan
 from graphio.ops.control_flow.functional import vectorized_map as vectorized_map
 from graphio.ops.control_flow.loops import while_loop as while_loop
 from graphio.ops.control_flow.tensor_array import TensorArray as TensorArray
+from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec as TensorArraySpec
 from graphio.ops.image.patches import extract_image_patches as extract_image_patches
 from graphio.ops.linalg.factoring import qr as qr
 from graphio.ops.linalg.factoring import self_adjoint_eig as self_adjoint_eig
@@ -401,6 +407,9 @@ from graphio.ops.math.elementwise import to_int32 as to_int32
 from graphio.ops.math.elementwise import to_int64 as to_int64
 from graphio.ops.math.elementwise import truediv as truediv
 from graphio.ops.math.error_function import erfc as erfc
+from graphio.ops.math.incomplete import betainc as betainc
+from graphio.ops.math.incomplete import igamma as igamma
+from graphio.ops.math.incomplete import igammac as igammac
 from graphio.ops.math.reduction import argmax as argmax
 from graphio.ops.math.reduction import argmin as argmin
 from graphio.ops.math.reduction import count_nonzero as count_nonzero
@@ -416,6 +425,8 @@ from graphio.ops.math.reduction import reduce_sum as reduce_sum
 from graphio.ops.math.special import digamma as digamma
 from graphio.ops.math.special import lbeta as lbeta
 from graphio.ops.math.special import lgamma as lgamma
+from graphio.ops.math.special_functions import polygamma as polygamma
+from graphio.ops.math.special_functions import zeta as zeta
 from graphio.ops.nn.embedding import sparse_segment_mean as sparse_segment_mean
 from graphio.ops.nn.embedding import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from graphio.ops.nn.embedding import sparse_segment_sum as sparse_segment_sum
@@ -425,6 +436,10 @@ from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars as fake_qu
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from graphio.ops.nn.quantized import dequantize as dequantize
+from graphio.ops.nn.quantized import quantize as quantize
+from graphio.ops.nn.quantized import quantize_v2 as quantize_v2
+from graphio.ops.nn.quantized import quantized_concat as quantized_concat
 from graphio.ops.nn.spatial import extract_volume_patches as extract_volume_patches
 from graphio.ops.random.core import multinomial as multinomial
 from graphio.ops.random.core import random_normal as random_normal
@@ -535,6 +550,7 @@ from graphio.queues.queue_ops import QueueBase as QueueBase
 from graphio.queues.queue_ops import RandomShuffleQueue as RandomShuffleQueue
 from graphio.queues.readers import FixedLengthRecordReader as FixedLengthRecordReader
 from graphio.queues.readers import IdentityReader as IdentityReader
+from graphio.queues.readers import LMDBReader as LMDBReader
 from graphio.queues.readers import ReaderBase as ReaderBase
 from graphio.queues.readers import TFRecordReader as TFRecordReader
 from graphio.queues.readers import TextLineReader as TextLineReader

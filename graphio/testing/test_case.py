@@ -21,8 +21,9 @@ from graphio.framework.constants import constant
 from graphio.framework.dtypes import as_dtype
 from graphio.framework.graph import Graph, Tensor
 from graphio.ops.array import surface as array
-from graphio.protos.graph_def import PRODUCER, GraphDef
+from graphio.protos.graph_def import GraphDef
 from graphio.support import api_guard, errors
+from graphio.support.version import GRAPH_DEF_VERSION
 from graphio.testing.assertions import Assertions
 
 __all__ = [
@@ -211,7 +212,7 @@ class TestCase(Assertions):
         self,
         expected: Any,
         actual: Any,
-        producer: int = PRODUCER,
+        producer: int = GRAPH_DEF_VERSION,
         min_consumer: int = 0,
         msg: str | None = None,
     ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import graphio as tf
-from graphio.support.renamed import RENAMED
 from graphio.python import names
+from graphio.support.renamed import RENAMED
 
 
 @pytest.mark.parametrize("old", RENAMED)

@@ -1,4 +1,4 @@
-"""What programs say of elements without having them, and tensors that stand for datasets.
+"""Descriptions of elements: their structures without values, and tensors that stand for datasets.
 
 dataset_spec, optional_spec   the TypeSpecs of datasets and Optionals
 type_specs                    the structure of elements as TypeSpecs, types, shapes, classes
