@@ -14,6 +14,7 @@ import numpy as np
 
 import graphio as tf
 import graphio.onnx as tfonnx
+from graphio.ops.math.incomplete import igamma_grad_a
 from graphio.ops.ml.ml import index_of, pairwise_coupling
 from graphio.ops.ml.trees import AGGREGATES, Trees, tree_ensemble
 
@@ -99,14 +100,11 @@ def special_functions(x: Tensor) -> list[Tensor]:
     size, other = call("Abs", x), call("Abs", y)
     near = call("Mul", size, call("Add", part, tf.constant(0.5, x.dtype)))
     order = call("Floor", size)
-    found = []
-    for op in "Igamma Igammac IgammaGradA".split():
-        found += [call(op, *pair, domain="graphio") for pair in ((size, other), (size, near))]
-    found += [call("Betainc", size, other, part, domain="graphio")]
-    found += [call("Zeta", *pair, domain="graphio") for pair in ((size, other), (order, y))]
-    found += [call("Polygamma", order, y, domain="graphio")]
-    found += [call("NextAfter", x, y, domain="graphio")]
-    found += [call(f"BesselI{op}", x, domain="graphio") for op in "0 0e 1 1e".split()]
+    found = [f(size, b) for f in (tf.igamma, tf.igammac, igamma_grad_a) for b in (other, near)]
+    found += [tf.betainc(size, other, part), tf.zeta(size, other), tf.zeta(order, y)]
+    found += [tf.polygamma(order, y), tf.math.nextafter(x, y)]
+    found += [tf.math.bessel_i0(x), tf.math.bessel_i0e(x)]
+    found += [tf.math.bessel_i1(x), tf.math.bessel_i1e(x)]
     return found + [cast(each, "float32") for each in found]
 
 

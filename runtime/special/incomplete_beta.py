@@ -29,7 +29,9 @@ def _share(a: Array, b: Array, x: Array) -> Array:
     below = a * y >= b * x
     t = np.where(below, -eta, eta) * scale
     uniform = (a >= _LARGE) & (b >= _LARGE) & (np.abs(t) <= 0.5)
-    straight = x < (a + 1.0) / (both + 2.0)
+    # the fraction converges fast below the mean; above it 1 - the other share loses digits where
+    # this one is small, which a small b makes it
+    straight = (x < (a + 1.0) / (both + 2.0)) | ((b < 1.0) & (x <= 0.999))
     return apart(
         [
             (uniform, _uniform),

@@ -85,6 +85,7 @@ _MEAN = _LARGE / (_LARGE + 500.0)
 _AT = np.float64(np.float32(_MEAN + _DRAW.normal(0.0, 0.3, 60) * _MEAN * (1 - _MEAN)))
 _row("Betainc", special.betainc, [_LARGE, np.float64(500.0), _AT], 3e-12, "large")
 _row("Betainc", special.betainc, [_A[:3].reshape(3, 1), _B[:4], np.float64(0.25)], 3e-13, "spread")
+_row("Betainc", special.betainc, [_A, _between(1e-30, 1e-3), np.float64(0.75)], 3e-13, "small b")
 _ends(
     "Betainc",
     (1, 1, 0, 0), (1, 1, 1, 1), (1, 1, -1, NAN), (1, 1, 2, NAN), (0, 1, 0.5, NAN),

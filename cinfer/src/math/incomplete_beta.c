@@ -26,7 +26,10 @@ static double ib_share(double a, double b, double x) {
   const double kurt = (b - a) / sqrt(a) / sqrt(b), scale = fabs(kurt) > 1.0 ? fabs(kurt) : 1.0;
   const double eta = sqrt(2.0 * far / both), t = (a * y >= b * x ? -eta : eta) * scale;
   if (!(a >= 30.0 && b >= 30.0 && fabs(t) <= 0.5)) {
-    return x < (a + 1.0) / (both + 2.0) ? ib_fraction(a, b, x, y, far) : 1.0 - ib_fraction(b, a, y, x, far);
+    /* the fraction converges fast below the mean; above it 1 - the other share loses digits where this one is small,
+     * which a small b makes it */
+    const bool straight = x < (a + 1.0) / (both + 2.0) || (b < 1.0 && x <= 0.999);
+    return straight ? ib_fraction(a, b, x, y, far) : 1.0 - ib_fraction(b, a, y, x, far);
   }
   const double total = ci_uniform_tail(t, scale * scale / both, kurt / scale, 1.0 / (scale * scale)).sum;
   const double rest = total * scale / (CI_ROOT_2PI * sqrt(both)), half = 0.5 * ci_erfcx(sqrt(far));
