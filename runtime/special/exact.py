@@ -163,3 +163,33 @@ def repeat(step: Callable[..., Step], state: tuple[Array, ...], most: int) -> tu
         if not going.any():
             break
     return state
+
+
+#: stands for a denominator of 0
+TINY = 1e-300
+#: of a series or fraction whose value changes by less
+EPSILON = 2.0**-52
+STEPS = 400
+
+
+def continued_fraction(first: Array, factors: Callable[[float], tuple[Array, Array]]) -> Array:
+    """A continued fraction by Lentz's method.
+
+    Args:
+        first: the reciprocal of its first denominator.
+        factors: gives numerator and denominator of step n.
+    """
+
+    def step(n: float, c: Array, d: Array, total: Array) -> Step:
+        top, bottom = factors(n)
+        d = 1.0 / not_0(bottom + top * d)
+        c = not_0(bottom + top / c)
+        change = c * d
+        return np.abs(change - 1.0) > EPSILON, (c, d, total * change)
+
+    return repeat(step, (np.full_like(first, 1.0 / TINY), first, first), STEPS)[2]
+
+
+def not_0(x: Array) -> Array:
+    """x, and next to nothing where it is less."""
+    return np.where(np.abs(x) < TINY, TINY, x)

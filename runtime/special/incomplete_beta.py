@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from graphio.runtime.special import gamma_parts as parts
-from graphio.runtime.special.exact import Array, Step, apart, exp, repeat
+from graphio.runtime.special.exact import Array, apart, continued_fraction, exp, not_0
 
 _LARGE = 30.0
-_MOST = 400
-_TINY = 1e-300
-_EPSILON = 2.0**-52
 
 
 def betainc(a: Array, b: Array, x: Array) -> Array:
@@ -59,23 +56,15 @@ def _fraction(a: Array, b: Array, x: Array, y: Array, far: Array) -> Array:
     scale = np.sqrt(a) * (np.sqrt(b) / np.sqrt(both)) * exp(errors - far) / parts.ROOT_2PI
     gap = a * y - b * x + 1.0
 
-    def step(n: float, c: Array, d: Array, total: Array) -> Step:
+    def factors(n: float) -> tuple[Array, Array]:
         under = a + (2.0 * n - 1.0)
         turn = n * (b - n) * x
         top = ((a + (n - 1.0)) / under) * ((both + (n - 1.0)) * x / under) * turn
         bottom = (n + turn / under) + (a + n) / (a + (2.0 * n + 1.0)) * (gap + n * (2.0 - x))
-        d = 1.0 / _not_0(bottom + top * d)
-        c = _not_0(bottom + top / c)
-        change = c * d
-        return np.abs(change - 1.0) > _EPSILON, (c, d, total * change)
+        return top, bottom
 
-    first = 1.0 / _not_0(a / (a + 1.0) * gap)
-    total = repeat(step, (np.full_like(a, 1.0 / _TINY), first, first), _MOST)[2]
+    total = continued_fraction(1.0 / not_0(a / (a + 1.0) * gap), factors)
     return np.where(scale > 0.0, scale * total, 0.0)
-
-
-def _not_0(x: Array) -> Array:
-    return np.where(np.abs(x) < _TINY, _TINY, x)
 
 
 def _uniform(

@@ -5,13 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from graphio.runtime.special import gamma_parts as parts
-from graphio.runtime.special.exact import Array, Function, Step, apart, exp, expm1, log, repeat
+from graphio.runtime.special.exact import (
+    EPSILON,
+    STEPS,
+    TINY,
+    Array,
+    Function,
+    Step,
+    apart,
+    continued_fraction,
+    exp,
+    expm1,
+    log,
+    not_0,
+    repeat,
+)
 from graphio.runtime.special.gamma_parts import digamma, gamma_term
 
 _LARGE = 30.0
-_MOST = 400
-_TINY = 1e-300
-_EPSILON = 2.0**-52
 
 
 def igamma(a: Array, x: Array) -> Array:
@@ -96,7 +107,7 @@ def _series(a: Array, x: Array) -> Array:
         return new != total, (divisor, term, new)
 
     one = np.ones_like(a)
-    return gamma_term(a, x) * repeat(step, (a, one, one), _MOST)[2]
+    return gamma_term(a, x) * repeat(step, (a, one, one), STEPS)[2]
 
 
 def _alternating(a: Array, x: Array) -> Array:
@@ -111,23 +122,10 @@ def _alternating(a: Array, x: Array) -> Array:
 
 
 def _fraction(a: Array, x: Array) -> Array:
-    """Q: Legendre's continued fraction, by Lentz's method."""
+    """Q: Legendre's continued fraction."""
     start = x + 1.0 - a
-
-    def step(n: float, c: Array, d: Array, total: Array) -> Step:
-        top, bottom = n * (a - n), start + 2.0 * n
-        d = 1.0 / _not_0(bottom + top * d)
-        c = _not_0(bottom + top / c)
-        change = c * d
-        return np.abs(change - 1.0) > _EPSILON, (c, d, total * change)
-
-    first = 1.0 / start
-    total = repeat(step, (np.full_like(a, 1.0 / _TINY), first, first), _MOST)[2]
+    total = continued_fraction(1.0 / start, lambda n: (n * (a - n), start + 2.0 * n))
     return gamma_term(a, x) * a * total
-
-
-def _not_0(x: Array) -> Array:
-    return np.where(np.abs(x) < _TINY, _TINY, x)
 
 
 def _uniform(a: Array, x: Array, upper: bool) -> Array:
@@ -172,7 +170,7 @@ def _series_slope(a: Array, x: Array) -> Array:
         return new != slope, (divisor, term, reciprocals, total + term, new)
 
     one = np.ones_like(a)
-    found = repeat(step, (a, one, one * 0.0, one, one * 0.0), _MOST)
+    found = repeat(step, (a, one, one * 0.0, one, one * 0.0), STEPS)
     made: Array = gamma_term(a, x) * (found[3] * (log(x) - digamma(a + 1.0)) + found[4])
     return made
 
@@ -184,20 +182,20 @@ def _fraction_slope(a: Array, x: Array) -> Array:
         n: float, c: Array, d: Array, total: Array, c_slope: Array, d_slope: Array, slope: Array
     ) -> Step:
         top, bottom = n * (a - n), start + 2.0 * n
-        d_new = 1.0 / _not_0(bottom + top * d)
+        d_new = 1.0 / not_0(bottom + top * d)
         d_slope = -(d_new * d_new) * ((n * d + top * d_slope) - 1.0)
-        c_new = _not_0(bottom + top / c)
+        c_new = not_0(bottom + top / c)
         c_slope = (n - top * c_slope / c) / c - 1.0
         change = c_new * d_new
         new = slope * change + total * (c_slope * d_new + c_new * d_slope)
         total = total * change
-        going = np.abs(new - slope) > _EPSILON * np.abs(new)
+        going = np.abs(new - slope) > EPSILON * np.abs(new)
         return going, (c_new, d_new, total, c_slope, d_slope, new)
 
     first = 1.0 / start
     zero = np.zeros_like(a)
-    state = (np.full_like(a, 1.0 / _TINY), first, first, zero, first * first, first * first)
-    found = repeat(step, state, _MOST)
+    state = (np.full_like(a, 1.0 / TINY), first, first, zero, first * first, first * first)
+    found = repeat(step, state, STEPS)
     total, slope = found[2], found[5]
     inner = total * (log(x) - digamma(a + 1.0)) + slope
     made: Array = -(gamma_term(a, x) * (a * inner + total))
