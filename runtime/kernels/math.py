@@ -235,10 +235,10 @@ def _reuse(op: str, fn: Function) -> dict[int, Function]:
     return {0: _into_first(fn), 1: _into_second(fn)} if op in _BINARY_IN_PLACE else {}
 
 
-for _row in _ROWS:
-    function(*_row, reuse=_reuse(_row[0], _row[2]))
 for _op, _function, _types in special.ROWS:
     function(_op, 1, _function, _types, domain="graphio")
+for _row in _ROWS:
+    function(*_row, reuse=_reuse(_row[0], _row[2]))
 
 
 @kernel("Where", since=9, types="BAA", fresh=True)
