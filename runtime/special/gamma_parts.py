@@ -79,7 +79,7 @@ def deviance(a: Array, x: Array) -> Array:
     """a log(a / x) + x - a, without cancellation where they are near; both > 0 and finite."""
     gap = a - x
     v = (0.5 * a - 0.5 * x) / (0.5 * a + 0.5 * x)
-    total, part, square = gap * v, 2.0 * a * v, v * v
+    total, part, square = gap * v, 2.0 * (a * v), v * v
     for j in range(1, 10):
         part = part * square
         total = total + part / (2.0 * j + 1.0)

@@ -58,13 +58,14 @@ def _fraction(a: Array, b: Array, x: Array, y: Array, far: Array) -> Array:
 
     def factors(n: float) -> tuple[Array, Array]:
         under = a + (2.0 * n - 1.0)
-        turn = n * (b - n) * x
+        turn = n * ((b - n) * x)
         top = ((a + (n - 1.0)) / under) * ((both + (n - 1.0)) * x / under) * turn
         bottom = (n + turn / under) + (a + n) / (a + (2.0 * n + 1.0)) * (gap + n * (2.0 - x))
         return top, bottom
 
     total = continued_fraction(1.0 / not_0(a / (a + 1.0) * gap), factors)
-    return np.where(scale > 0.0, scale * total, 0.0)
+    share = np.where(scale > 0.0, scale * total, 0.0)
+    return np.where(share > 1.0, 1.0, share)  # by rounding, where a is next to 0
 
 
 def _uniform(

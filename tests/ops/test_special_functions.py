@@ -21,7 +21,25 @@ NEAR = A * np.exp(DRAW.normal(0.0, 3.0, N) / np.sqrt(1.0 + A))
 SHARE = np.clip(A / (A + B) * np.exp(DRAW.normal(0.0, 0.5, N)), 1e-300, 1.0)
 WHOLE = DRAW.integers(0, 40, N).astype(np.float64)
 SIGNED = DRAW.normal(0.0, 30.0, N)
-HUGE = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.5, 1.0, 30.0, 31.0, 1e9, 1e16, 1e150, 1e300, np.inf])
+HUGE = np.array(
+    [
+        0.0,
+        5e-324,
+        1e-300,
+        1e-100,
+        1e-9,
+        0.5,
+        1.0,
+        30.0,
+        31.0,
+        1e9,
+        1e16,
+        1e150,
+        1e300,
+        1.7e308,
+        np.inf,
+    ]
+)
 PAIRS = [np.ravel(each) for each in np.meshgrid(HUGE, HUGE)]
 TRIPLES = [np.ravel(each) for each in np.meshgrid(HUGE, HUGE, [1e-300, 1e-9, 0.5, 1 - 1e-16])]
 

@@ -39,7 +39,7 @@ double ci_deviance(double a, double x) {
   const double gap = a - x, v = (0.5 * a - 0.5 * x) / (0.5 * a + 0.5 * x);
   if (fabs(v) < 0.1) {
     const double square = v * v;
-    double total = gap * v, part = 2.0 * a * v;
+    double total = gap * v, part = 2.0 * (a * v);
     for (int j = 1; j < 10; j++) {
       part = part * square;
       total = total + part / (2.0 * (double)j + 1.0);

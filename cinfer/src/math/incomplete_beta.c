@@ -12,12 +12,13 @@ static double ib_fraction(double a, double b, double x, double y, double far) {
   const double gap = a * y - b * x + 1.0;
   ci_lentz f = ci_lentz_start(1.0 / ci_not_0(a / (a + 1.0) * gap));
   for (int i = 1; i <= CI_SPECIAL_STEPS; i++) {
-    const double n = (double)i, under = a + (2.0 * n - 1.0), turn = n * (b - n) * x;
+    const double n = (double)i, under = a + (2.0 * n - 1.0), turn = n * ((b - n) * x);
     const double top = ((a + (n - 1.0)) / under) * ((both + (n - 1.0)) * x / under) * turn;
     const double bottom = (n + turn / under) + (a + n) / (a + (2.0 * n + 1.0)) * (gap + n * (2.0 - x));
     if (!ci_lentz_step(&f, top, bottom)) break;
   }
-  return scale > 0.0 ? scale * f.total : 0.0;
+  const double share = scale > 0.0 ? scale * f.total : 0.0;
+  return share > 1.0 ? 1.0 : share; /* by rounding, where the first parameter is next to 0 */
 }
 
 static double ib_share(double a, double b, double x) {
