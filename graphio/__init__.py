@@ -28,6 +28,7 @@ _old_paths.install()
 _REGISTERED_BY = {
     "attribute_of": "graphio.protos.node_def",
     "cast": "graphio.ops.base.primitive",
+    "class_of_optionals": "graphio.data.specs.optional",
     "composed": "graphio.ops.complex.table",
     "cond": "graphio.ops.control_flow.branches",
     "create_by_type": "graphio.tensorflow_files.by_type",
@@ -41,7 +42,6 @@ _REGISTERED_BY = {
     "graph_def_versions": "graphio.protos.graph_def",
     "graph_html": "graphio.observe.notebook",
     "graph_text": "graphio.observe.printing",
-    "histogram_of": "graphio.summary.encoding",
     "import_tensorflow_nodes": "graphio.tensorflow_files.models",
     "input_pipeline_hook": "graphio.train.loops.input_pipeline_hook",
     "in_graph_of_inputs": "graphio.framework.scopes",
@@ -366,6 +366,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.framework.variable_creators": ("variable_creator_scope",),
     "graphio.schema.tensorflow_pb2": ("NameAttrList",),
     "graphio.data.specs.optional_spec": ("OptionalSpec",),
+    "graphio.framework.optional_spec": ("OptionalSpec",),
     "graphio.variables.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",

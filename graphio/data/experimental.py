@@ -37,7 +37,6 @@ from graphio.data.special import (
     without_errors,
 )
 from graphio.data.specs.optional import Optional, get_next_as_optional
-from graphio.data.specs.optional_spec import OptionalSpec as OptionalStructure
 from graphio.data.specs.variant_tensors import (
     DatasetStructure,
     SparseTensorStructure,
@@ -56,6 +55,7 @@ from graphio.data.whole import TFRecordWriter, get_single_element, state_functio
 from graphio.framework import dtypes, refusals, scopes
 from graphio.framework.constants import as_array, constant
 from graphio.framework.graph import Tensor
+from graphio.framework.optional_spec import OptionalSpec as OptionalStructure
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array.index import gather
 from graphio.ops.array.joining import stack

@@ -10,21 +10,14 @@ from typing import TYPE_CHECKING, Any
 from graphio.support.registration import Registered
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from graphio.data.structure import OptionalParts, Spec
     from graphio.framework.tensor import Tensor
-    from graphio.schema.summary_pb2 import HistogramProto
 
-    Array = np.ndarray[Any, Any]
-
-__all__ = ["dataset_of", "histogram_of", "input_pipeline_hook", "optional_of"]
+__all__ = ["dataset_of", "input_pipeline_hook", "optional_of"]
 
 #: makes a component that is a dataset, from its spec and tensor
 dataset_of: Registered[[Spec, Tensor], Any] = Registered("dataset_of")
 #: makes an Optional of tensors, from what stands for it
 optional_of: Registered[[OptionalParts, Tensor, Any], Any] = Registered("optional_of")
-#: the histogram of numbers, and of how often each is there
-histogram_of: Registered[[Array, Array], HistogramProto] = Registered("histogram_of")
 #: the class CheckpointInputPipelineHook
 input_pipeline_hook: Registered[[], type[Any]] = Registered("input_pipeline_hook")

@@ -112,3 +112,5 @@ gradients: Registered[
 sum_of_gradients: Registered[[Sequence[Any]], Any] = Registered("sum_of_gradients")
 #: the part of a graph whose gradient has a name: one operation as TensorFlow knows it
 region_by_name: Registered[[Operation, str], Region] = Registered("region_by_name")
+#: the class tf.data.experimental.Optional
+class_of_optionals: Registered[[], type[Any]] = Registered("class_of_optionals")

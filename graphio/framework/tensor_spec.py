@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from graphio.framework import dtypes
-from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
@@ -74,10 +73,13 @@ class TensorSpec(TypeSpec):
         """Whether a spec, or a tensor or what becomes one, has this dtype and may have this
         shape."""
         other = spec_or_tensor
-        if not isinstance(other, (TensorSpec, Tensor)):
-            other = convert_to_tensor(other)
-        same = bool(self._dtype == other.dtype.base_dtype)
-        return same and self._shape.is_compatible_with(other.shape)
+        if not isinstance(other, TypeSpec):
+            other = type_spec_of(other)
+        return (
+            isinstance(other, TensorSpec)
+            and bool(self._dtype == other.dtype.base_dtype)
+            and self._shape.is_compatible_with(other.shape)
+        )
 
     def most_specific_compatible_type(self, other: Any) -> TensorSpec:
         """The narrowest spec that tensors of both have: sizes that differ become unknown.

@@ -38,6 +38,7 @@ def test_an_optional_has_its_value_or_none(target: str) -> None:
         assert tf.OptionalSpec(spec).is_compatible_with(full)
         assert tf.OptionalSpec.from_value(empty) == tf.OptionalSpec(spec)
         assert not tf.OptionalSpec(spec).is_compatible_with(tf.zeros([]))
+        assert tf.OptionalSpec(spec).value_type is Optional
         assert session.run([full.has_value(), empty.has_value()]) == [True, False]
         found = session.run(full.get_value())
         assert plain(found) == {"a": 37, "b": ([b"x"], ([[0, 1]], [7], [2, 3]))}

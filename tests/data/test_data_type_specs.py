@@ -63,6 +63,7 @@ def test_specs_are_compared_by_what_they_say(kind: str) -> None:
     assert spec not in (wider, other) and spec != 5
     assert spec.is_compatible_with(wider) and wider.is_compatible_with(spec)
     assert not spec.is_compatible_with(other)
+    assert not tf.TensorSpec([9], tf.string).is_compatible_with(spec)
     assert spec.most_specific_compatible_type(wider) == both
     if kind != "sparse":  # of which shapes that differ have a spec in common
         with pytest.raises(ValueError, match="compatible"):

@@ -12,11 +12,12 @@ from graphio.data import registered, structure
 from graphio.data.components import Variant
 from graphio.data.iterator import Iterator
 from graphio.data.specs import type_specs
-from graphio.data.specs.optional_spec import OptionalSpec
 from graphio.data.specs.variant_tensors import to_variant
 from graphio.data.structure import OptionalParts
 from graphio.framework import api_boundary, dtypes, scopes
+from graphio.framework import registered as framework
 from graphio.framework.constants import constant, convert_to_tensor
+from graphio.framework.optional_spec import OptionalSpec
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.type_spec import type_spec_of
@@ -130,6 +131,11 @@ def _of(specs: Any, outputs: Sequence[Tensor]) -> Optional:
 def _remade(parts: OptionalParts, has: Tensor, value: Any) -> Optional:
     """The Optional of tensors, in the place of the specs or of the Optional in parts."""
     return Optional(has, value, parts._specs if isinstance(parts, Optional) else parts.value)
+
+
+@framework.class_of_optionals.register
+def _class() -> type[Optional]:
+    return Optional
 
 
 @type_spec_of.register

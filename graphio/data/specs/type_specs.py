@@ -7,10 +7,10 @@ from typing import Any
 
 from graphio.data import structure
 from graphio.data.specs.dataset_spec import DatasetSpec
-from graphio.data.specs.optional_spec import OptionalSpec
 from graphio.data.structure import ArrayParts, OptionalParts, SparseParts, Spec
 from graphio.framework import dtypes
 from graphio.framework.dtypes import DType
+from graphio.framework.optional_spec import OptionalSpec
 from graphio.framework.sparse_tensor import SparseTensor, SparseTensorSpec
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape

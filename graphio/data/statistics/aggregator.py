@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from graphio.data import registered
 from graphio.framework import api_boundary, dtypes, scopes
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.base.host import host_call
+from graphio.schema.histograms import histogram_of
 from graphio.schema.summary_pb2 import Summary
 
 __all__ = ["StatsAggregator"]
@@ -37,7 +37,7 @@ class _Kept:
         with self._lock:
             for tag, counts in sorted(self._counts.items()):
                 numbers, times = np.array(list(counts.items()), np.float64).T
-                made.value.add(tag=tag, histo=registered.histogram_of(numbers, times))
+                made.value.add(tag=tag, histo=histogram_of(numbers, times))
         return made
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio.data.structure import OptionalParts
+from graphio.framework import registered
 from graphio.framework.type_spec import TypeSpec
 
 __all__ = ["OptionalSpec"]
@@ -28,9 +28,9 @@ class OptionalSpec(TypeSpec):
         return OptionalSpec(value.value_structure)
 
     @property
-    def value_type(self) -> type[OptionalParts]:
-        """The base of tf.data.experimental.Optional."""
-        return OptionalParts
+    def value_type(self) -> type[Any]:
+        """tf.data.experimental.Optional."""
+        return registered.class_of_optionals()
 
     @property
     def value_structure(self) -> Any:
