@@ -69,7 +69,10 @@ def rejection_resample(
             if known == 0:
                 return _filtered(pairs, chances, seed)
         odds = chances.map(lambda accepted, m: stack([m, 1 - m]))
-        return Dataset.sample_from_datasets([pairs, _filtered(pairs, chances, seed)], odds, seed)
+        # The rest of the data, after the filter has read all of it, would have other shares.
+        return Dataset.sample_from_datasets(
+            [pairs, _filtered(pairs, chances, seed)], odds, seed, stop_on_empty_dataset=True
+        )
 
     return apply
 

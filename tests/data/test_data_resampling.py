@@ -57,6 +57,13 @@ def test_equal_shares_drop_nothing_and_a_class_that_is_not_required_is_dropped()
         assert counted(one)[0].tolist() == [0, 20]
 
 
+def test_the_shares_hold_up_to_the_end_of_the_data() -> None:
+    with tf.Graph().as_default():
+        data = D.range(2000).map(lambda i: (i % 2, tf.as_string(i % 2)))
+        found, total = counted(data.rejection_resample(lambda c, text: c, [0.9, 0.1], [0.5, 0.5]))
+    assert total >= 1000 and abs(found[1] / total - 0.1) < 5 * np.sqrt(0.09 / total)
+
+
 def test_an_estimate_begins_with_ten_of_each_class() -> None:
     with tf.Graph().as_default():
         # 32 of class 0: (42, 10) / 52, so m = 0.5 * 52 / 42; of class 1 none can be drawn.
