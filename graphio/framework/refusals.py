@@ -16,7 +16,6 @@ _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
 _ONE = "a model runs in one process on one machine"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
-_OBJECTS = "tf.train.Saver saves variables by their names"
 _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_session"
 
 _COLUMNS = "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat"
@@ -63,8 +62,6 @@ _LEFT_OUT = {
     "strings.unicode_split": _RAGGED,
     "test.Benchmark": "use timeit",
     "test.create_local_cluster": _SERVER,
-    "train.Checkpoint": _OBJECTS,
-    "train.CheckpointManager": _OBJECTS,
     "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
     "tpu": "no engine runs on TPUs: 'runtime' and 'cinfer' compute on the processor",
     "xla": "cinfer plans and fuses by itself",

@@ -97,7 +97,7 @@ PATTERNS: dict[str, str] = {
     "summary.initialize": "use tf.contrib.summary.initialize",
     "test.benchmark_config": "use timeit",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
-    "train.experimental.*": _MIXED,
+    "train.experimental.*able_mixed_precision_graph_rewrite": _MIXED,
     "train.sdca_*": "use tf.train.FtrlOptimizer",
     "contrib.all_reduce": _ONE,
     "contrib.autograph": "write tf.cond and tf.while_loop",

@@ -4,6 +4,7 @@ May import summary and below.
 
     optimizers/      Adam and others; checkpoints/: Saver; loops/: MonitoredSession, hooks
     clusters/        ClusterSpec, Server, replica_device_setter
+    tracking/        Checkpoint, of objects
     interop/         safetensors, .npz, PyTorch and TensorFlow checkpoints
     example          tf.train.Example
 """
@@ -42,6 +43,7 @@ from graphio.queues.queue_runner import (
 from graphio.schema.tensorflow_pb2 import ClusterDef, JobDef, ServerDef
 from graphio.summary.writer import summary_iterator
 from graphio.support.progress_bars import progress_bars
+from graphio.train import experimental
 from graphio.train.checkpoints.checkpoint_copy import copy_checkpoint
 from graphio.train.checkpoints.checkpoint_reader import (
     CheckpointReader,
@@ -159,6 +161,8 @@ from graphio.train.optimizers.regularized import (
     ProximalGradientDescentOptimizer,
 )
 from graphio.train.optimizers.sync_replicas import SyncReplicasOptimizer
+from graphio.train.tracking.checkpoint import Checkpoint
+from graphio.train.tracking.manager import CheckpointManager
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -166,6 +170,8 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "Checkpoint",
+    "CheckpointManager",
     "CheckpointReader",
     "CheckpointSaverHook",
     "CheckpointSaverListener",
@@ -238,6 +244,7 @@ __all__ = [
     "cosine_decay_restarts",
     "create_global_step",
     "diff_checkpoints",
+    "experimental",
     "exponential_decay",
     "export_meta_graph",
     "export_variables",

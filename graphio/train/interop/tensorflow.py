@@ -108,6 +108,7 @@ class TensorFlowSource:
         self._shards = self._map(prefix, shards, [*rows.values(), *self._parts.values()])
         self.skipped: dict[str, str] = {}
         self.full_names: dict[str, str] = {}
+        self.object_graph: bytes | None = None
         self._rows = self._named(rows)
         for name, row in self._rows.items():
             self._check_slices(name, row)
@@ -240,11 +241,12 @@ class TensorFlowSource:
         if row.number != dtypes.STRING or row.dims:
             raise damaged(self.what, "its object graph is not a string")
         graph = self._read(OBJECT_GRAPH, row)
+        self.object_graph = bytes(graph[()])
         self.skipped[OBJECT_GRAPH] = "how the objects of the program hang together"
         short = {key: key.removesuffix(VALUE) for key in rows}
         if len(set(short.values())) < len(short):
             short = {key: key for key in rows}
-        for node in Message(bytes(graph[()]), self.what).messages(1):
+        for node in Message(self.object_graph, self.what).messages(1):
             for attribute in node.messages(2):
                 key, full = attribute.text(3), attribute.text(2)
                 if key in short and full:

@@ -1,0 +1,1 @@
+"""Checkpoints of objects: variables by the attributes that lead to them."""
