@@ -229,6 +229,21 @@ def test_a_manager_keeps_the_newest_checkpoints(tmp_path: Path) -> None:
         tf.train.CheckpointManager(made, folder, 0)
 
 
+def test_a_manager_leaves_checkpoints_of_others_alone(tmp_path: Path) -> None:
+    made = tf.train.Checkpoint(v=tf.Variable(1.0))
+    number = tf.Variable(40, trainable=False)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        other = made.save(tmp_path / "other")
+        manager = tf.train.CheckpointManager(made, tmp_path, 1)
+        assert manager.latest_checkpoint == other
+        assert manager.checkpoints == []
+        paths = [manager.save(number) for _ in range(2)] + [manager.save()]
+        assert manager.checkpoints == paths[2:] == [str(tmp_path / "ckpt-4")]
+    assert paths[0] == paths[1] == str(tmp_path / "ckpt-40")
+    assert [tf.train.checkpoint_exists(p) for p in (other, *paths)] == [True, False, False, True]
+
+
 def test_a_manager_keeps_one_in_some_hours(tmp_path: Path, monkeypatch: Any) -> None:
     now = [1000.0]
     monkeypatch.setattr(managers.time, "time", lambda: now[0])

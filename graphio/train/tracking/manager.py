@@ -15,6 +15,7 @@ from graphio.train.checkpoints.checkpoint_state import (
 from graphio.train.checkpoints.retention import remove_checkpoint
 from graphio.train.tracking.checkpoint import Checkpoint
 from graphio.train.tracking.status import session_of
+from graphio.variables.variables import Variable
 
 __all__ = ["CheckpointManager"]
 
@@ -24,8 +25,8 @@ class CheckpointManager:
 
     Args:
         checkpoint: the Checkpoint.
-        directory: folder of the checkpoints; made if it is not there. Those that its list names
-            are kept and deleted as if this one had saved them.
+        directory: folder of the checkpoints; made if it is not there. Those that a manager saved
+            there before are kept and deleted as if this one had saved them; others stay.
         max_to_keep: number of checkpoints to keep; None: all.
         keep_checkpoint_every_n_hours: one in so many hours is not deleted; None: none.
         checkpoint_name: beginning of their names.
@@ -50,15 +51,21 @@ class CheckpointManager:
         self._most, self._hours = max_to_keep, keep_checkpoint_every_n_hours
         self._prefix = os.path.join(self._directory, checkpoint_name)
         makedirs(self._directory)
-        state = get_checkpoint_state(self._directory)
-        now = time.time()
-        self._preserved = now
+        state, now = get_checkpoint_state(self._directory), time.time()
         self._kept: dict[str, float] = {}
+        # a second earlier, so that a manager that is made at once after the first save finds it
+        self._preserved = now - 1.0
+        self._latest: str | None = None
         if state is not None:
-            paths = list(state.all_model_checkpoint_paths)
-            times = list(state.all_model_checkpoint_timestamps) or [now] * len(paths)
-            self._kept = dict(zip(paths, times, strict=True))
-            self._preserved = state.last_preserved_timestamp or now
+            self._latest = state.model_checkpoint_path
+            self._preserved = min(state.last_preserved_timestamp or 0.0, now)
+            for path, saved in zip(
+                state.all_model_checkpoint_paths,
+                state.all_model_checkpoint_timestamps,
+                strict=False,
+            ):  # no times: saved without a manager
+                if min(saved, now) > self._preserved:
+                    self._kept[path] = min(saved, now)
 
     @property
     def checkpoints(self) -> list[str]:
@@ -68,13 +75,13 @@ class CheckpointManager:
     @property
     def latest_checkpoint(self) -> str | None:
         """The newest path; None: there is none."""
-        return next(reversed(self._kept), None)
+        return self._latest
 
-    def save(self, checkpoint_number: int | None = None) -> str:
+    def save(self, checkpoint_number: Any = None) -> str:
         """Saves, in the default session, and deletes what is too old.
 
         Args:
-            checkpoint_number: of the name; None: the number of the save.
+            checkpoint_number: of the name: an integer or a variable; None: the number of the save.
 
         Returns:
             The path.
@@ -84,10 +91,12 @@ class CheckpointManager:
         counter = self._checkpoint._counter()
         count = int(session.run(counter)) + 1
         counter.load(count, session)
-        number = count if checkpoint_number is None else int(checkpoint_number)
-        path = self._checkpoint.write(f"{self._prefix}-{number}", session)
+        number = count if checkpoint_number is None else checkpoint_number
+        if isinstance(number, Variable):
+            number = session.run(number)
+        path = self._checkpoint.write(f"{self._prefix}-{int(number)}", session)
         self._kept.pop(path, None)
-        self._kept[path] = time.time()
+        self._kept[path], self._latest = time.time(), path
         old = self._dropped()
         update_checkpoint_state(
             self._directory, path, self.checkpoints,
