@@ -56,6 +56,7 @@ UNGUARDED_NAMESPACES = {
     "saved_model.tag_constants": "has constants only",
     "schema": "the file format: it builds no graph",
     "timeline": "writes measurements of runs",
+    "train.experimental": "has classes only",
     "train.queue_runner": "runs operations in threads",
     "version": "strings",
 }

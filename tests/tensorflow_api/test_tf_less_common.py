@@ -368,7 +368,6 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
         ("nn.fractional_max_pool", "use tf.nn.max_pool"),
         ("math.sobol_sample", "scipy.stats.qmc"),
         ("strings.ngrams", "pad to the longest"),
-        ("train.Checkpoint", "tf.train.Saver"),
         ("io.decode_json_example", "use json"),
     ],
 )
