@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio.schema.checkpoint_writer import write_checkpoint
 from graphio.schema.tensorflow_pb2 import CheckpointObjectGraph
 from graphio.train.tracking import manager as managers
 
@@ -205,6 +206,24 @@ def test_what_cannot_be_saved_or_restored_is_refused(tmp_path: Path) -> None:
             ValueError, match=r"is float32\[2\], but variable Variable_1 is float32"
         ):
             wrong.restore(path).run_restore_ops()
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (b"\xff", "its graph of objects is damaged"),
+        (b"", "graph of 0 objects names one that it lacks"),
+        (b"\n\x05\n\x03\x08\x07\x12", "its graph of objects is damaged"),
+        (b"\n\x04\n\x02\x08\x07", "graph of 1 objects names one that it lacks"),
+        (b"\n\x04\x1a\x02\x18\x07", "graph of 1 objects names one that it lacks"),
+    ],
+)
+def test_a_damaged_graph_of_objects_is_refused(tmp_path: Path, graph: bytes, message: str) -> None:
+    value = np.empty((), object)
+    value[()] = graph
+    write_checkpoint(tmp_path / "m", {"_CHECKPOINTABLE_OBJECT_GRAPH": value})
+    with pytest.raises(tf.errors.DataLossError, match=message):
+        tf.train.Checkpoint().restore(tmp_path / "m")
 
 
 def test_a_manager_keeps_the_newest_checkpoints(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from graphio.execution.session import get_default_session
 from graphio.schema.tensorflow_pb2 import CheckpointObjectGraph
+from graphio.support import errors
 from graphio.train.interop.source import Source
 from graphio.train.optimizers.optimizer import Optimizer
 from graphio.train.tracking.objects import OBJECT_GRAPH, children_of, slots_of, walk
@@ -87,7 +89,7 @@ class LoadStatus(_Status):
         stored = getattr(source, "object_graph", None)
         if stored is None and OBJECT_GRAPH in source.entries():
             stored = np.asarray(source.array(OBJECT_GRAPH)).item()
-        self._graph = None if stored is None else CheckpointObjectGraph.FromString(stored)
+        self._graph = None if stored is None else _parsed(stored, source.what)
 
     # ---- assertions ----
 
@@ -217,6 +219,27 @@ class LoadStatus(_Status):
                     value = here.get((id(original), slot.slot_name))
                     if value is not None:
                         yield slot.slot_variable_node_id, value
+
+
+def _parsed(stored: Any, what: str) -> CheckpointObjectGraph:
+    """The graph of objects of a file.
+
+    Raises:
+        DataLossError: it is damaged.
+    """
+    try:
+        made = CheckpointObjectGraph.FromString(stored)
+    except (DecodeError, TypeError):
+        raise errors.DataLossError(message=f"{what}: its graph of objects is damaged") from None
+    numbers = [child.node_id for node in made.nodes for child in node.children]
+    for node in made.nodes:
+        for slot in node.slot_variables:
+            numbers += [slot.original_variable_node_id, slot.slot_variable_node_id]
+    if not made.nodes or any(not 0 <= number < len(made.nodes) for number in numbers):
+        raise errors.DataLossError(
+            message=f"{what}: its graph of {len(made.nodes)} objects names one that it lacks"
+        )
+    return made
 
 
 def _check(key: str, value: Any, variable: Variable) -> None:
