@@ -158,3 +158,92 @@ def test_old_exports_are_deleted(tmp_path: Path) -> None:
     wrong = learn.ExportStrategy("x", lambda estimator, path, eval_result: 0)
     with pytest.raises(ValueError, match="must also accept checkpoint_path"):
         wrong.export(None, "")
+
+
+def experiment_of(run_config: Any, hparams: Any) -> Any:
+    model = Model(run_config.model_dir)
+    model.config = run_config
+    return made(model, train_steps=hparams.steps if hparams else 2, min_eval_frequency=0)
+
+
+def test_a_runner_calls_a_method_of_an_experiment(tmp_path: Path) -> None:
+    run, config = learn.learn_runner.run, learn.RunConfig(model_dir=str(tmp_path))
+    assert run(experiment_of, run_config=config)[0] == {"loss": 2.0, "global_step": 2}
+    hparams = tf.contrib.training.HParams(steps=3)
+    assert isinstance(run(experiment_of, None, "train", config, hparams), Model)
+    found = run(lambda output_dir: made(Model(Path(output_dir))), str(tmp_path), "evaluate")
+    assert found == {"loss": 1.0, "global_step": 3}
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        ({}, ValueError, "Must set value"),
+        ({"output_dir": "a", "run_config": 1}, ValueError, "Cannot provide both"),
+        ({"output_dir": ""}, ValueError, "output directory"),
+        ({"output_dir": "a", "hparams": 1}, ValueError, "hparams"),
+        ({"run_config": 3}, ValueError, "RunConfig"),
+        ({"run_config": learn.RunConfig()}, ValueError, "model_dir"),
+        ({"experiment_fn": 3, "output_dir": "a"}, TypeError, "not callable"),
+        ({"experiment_fn": lambda output_dir: 3, "output_dir": "a"}, TypeError, "int"),
+        ({"run_config": learn.RunConfig(model_dir="a"), "schedule": "no"}, ValueError, "no: there"),
+        ({"run_config": learn.RunConfig(model_dir="a"), "schedule": "train_steps"}, TypeError,
+         "non-callable"),
+    ],
+)  # fmt: skip
+def test_runs_of_no_experiment_are_refused(
+    given: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        learn.learn_runner.run(**{"experiment_fn": experiment_of, **given})
+
+
+def test_a_model_must_have_the_settings_of_its_run(model: Model) -> None:
+    def with_config(config: Any) -> Any:
+        model.config = config
+        return lambda run_config, hparams: made(model)
+
+    config = learn.RunConfig(model_dir=model.model_dir)
+    for other in (model.config, learn.RunConfig(master="x", model_dir=model.model_dir)):
+        with pytest.raises(RuntimeError, match="run_config|RunConfig"):
+            learn.learn_runner.run(with_config(other), run_config=config)
+    same = learn.RunConfig(model_dir=model.model_dir, save_summary_steps=3)
+    assert same.uid() == config.uid() and same.uid([]) != config.uid([])
+
+
+def test_a_tuner_runs_experiments_with_its_hyperparameters(tmp_path: Path) -> None:
+    class Tuner:
+        def __init__(self) -> None:
+            self.left, self.losses = [2, 3], []
+
+        def next_trial(self) -> bool:
+            return bool(self.left)
+
+        def run_experiment(self, make: Any) -> None:
+            steps = self.left.pop(0)
+            config = learn.RunConfig(model_dir=str(tmp_path / str(steps)))
+            with pytest.raises(ValueError, match="cannot be `None`"):
+                make(config, None)
+            experiment = make(config, tf.contrib.training.HParams(steps=steps))
+            self.losses.append(experiment.train_and_evaluate()[0]["loss"])
+
+    tuner = Tuner()
+    learn.learn_runner.tune(experiment_of, tuner)
+    assert tuner.losses == [2.0, 1.0]
+
+
+def test_settings_come_from_arguments_and_the_environment(monkeypatch: Any) -> None:
+    config = learn.RunConfig(num_cores=3, save_checkpoints_steps=5)
+    assert (config.save_checkpoints_secs, config.save_checkpoints_steps) == (None, 5)
+    assert config.tf_config.intra_op_parallelism_threads == 3
+    assert (learn.RunConfig().save_checkpoints_secs, config.master) == (600, "")
+    environment = '{"task": {"type": "worker", "index": 2}, "model_dir": "/m"}'
+    monkeypatch.setenv("TF_CONFIG", environment)
+    config = learn.RunConfig()
+    assert (config.task_type, config.task_id, config.is_chief) == ("worker", 2, False)
+    assert config.model_dir == "/m"
+    with pytest.raises(ValueError, match="same value"):
+        learn.RunConfig(model_dir="/other")
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1", "b:1"]}}')
+    with pytest.raises(ValueError, match="several tasks"):
+        learn.RunConfig()

@@ -1,6 +1,6 @@
 """tf.contrib.learn: preprocessing, data sets, models and metrics, without estimators.
 
-May import contrib.layers, contrib.rnn, contrib.lookup, examples and below.
+May import contrib.layers, contrib.rnn, contrib.lookup, contrib.training, examples and below.
 
     preprocessing   strings and categories as numbers
     datasets        data sets from local files
@@ -12,7 +12,7 @@ May import contrib.layers, contrib.rnn, contrib.lookup, examples and below.
     model_functions ModelFnOps, InputFnOps; utils: for serving
     keys            ModeKeys, PredictionKey and others
     metric_spec     MetricSpec
-    experiment      Experiment, ExportStrategy
+    experiment      Experiment, ExportStrategy; learn_runner, run_config: their runs
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from graphio.contrib.learn import (
     datasets,
     graph_actions,
     io,
+    learn_runner,
     models,
     monitors,
     ops,
@@ -73,6 +74,7 @@ from graphio.contrib.learn.model_functions import (
     build_parsing_serving_input_fn,
     no_op_train_fn,
 )
+from graphio.contrib.learn.run_config import RunConfig
 from graphio.framework import api_boundary
 from graphio.python import names
 from graphio.train.loops.hooks import NanLossDuringTrainingError
@@ -90,6 +92,7 @@ __all__ = [
     "NotFittedError",
     "PredictionKey",
     "ProblemType",
+    "RunConfig",
     "TaskType",
     "Trainable",
     "binary_svm_head",
@@ -105,6 +108,7 @@ __all__ = [
     "head",
     "infer",
     "io",
+    "learn_runner",
     "make_export_strategy",
     "models",
     "monitors",
@@ -130,7 +134,7 @@ __all__ = [
 ]
 
 _GUARDED_MODULES = (
-    datasets, graph_actions, head, io, models, monitors, ops, preprocessing, utils,
+    datasets, graph_actions, head, io, learn_runner, models, monitors, ops, preprocessing, utils,
 )  # fmt: skip
 api_boundary.guard_namespace(sys.modules[__name__])
 
