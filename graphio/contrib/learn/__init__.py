@@ -17,6 +17,7 @@ May import contrib.layers, contrib.rnn, contrib.lookup, contrib.training, exampl
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -24,14 +25,11 @@ from graphio.contrib.learn import (
     datasets,
     graph_actions,
     io,
-    learn_runner,
-    models,
     monitors,
     ops,
     preprocessing,
     utils,
 )
-from graphio.contrib.learn import heads as head
 from graphio.contrib.learn.experiment import (
     Evaluable,
     Experiment,
@@ -40,15 +38,6 @@ from graphio.contrib.learn.experiment import (
     make_export_strategy,
 )
 from graphio.contrib.learn.graph_actions import evaluate, infer, run_feeds, run_n, train
-from graphio.contrib.learn.heads import (
-    Head,
-    binary_svm_head,
-    multi_class_head,
-    multi_head,
-    multi_label_head,
-    poisson_regression_head,
-    regression_head,
-)
 from graphio.contrib.learn.io.data_frames import (
     extract_dask_data,
     extract_dask_labels,
@@ -83,7 +72,6 @@ __all__ = [
     "Evaluable",
     "Experiment",
     "ExportStrategy",
-    "Head",
     "InputFnOps",
     "MetricSpec",
     "ModeKeys",
@@ -95,7 +83,6 @@ __all__ = [
     "RunConfig",
     "TaskType",
     "Trainable",
-    "binary_svm_head",
     "build_parsing_serving_input_fn",
     "datasets",
     "evaluate",
@@ -105,19 +92,12 @@ __all__ = [
     "extract_pandas_labels",
     "extract_pandas_matrix",
     "graph_actions",
-    "head",
     "infer",
     "io",
-    "learn_runner",
     "make_export_strategy",
-    "models",
     "monitors",
-    "multi_class_head",
-    "multi_head",
-    "multi_label_head",
     "no_op_train_fn",
     "ops",
-    "poisson_regression_head",
     "preprocessing",
     "read_batch_examples",
     "read_batch_features",
@@ -126,20 +106,31 @@ __all__ = [
     "read_keyed_batch_examples_shared_queue",
     "read_keyed_batch_features",
     "read_keyed_batch_features_shared_queue",
-    "regression_head",
     "run_feeds",
     "run_n",
     "train",
     "utils",
 ]
 
-_GUARDED_MODULES = (
-    datasets, graph_actions, head, io, learn_runner, models, monitors, ops, preprocessing, utils,
-)  # fmt: skip
+_GUARDED_MODULES = (datasets, graph_actions, io, monitors, ops, preprocessing, utils)
 api_boundary.guard_namespace(sys.modules[__name__])
 
 
+#: loaded at their first use, since they load contrib.layers, contrib.rnn and contrib.training
+_LAZY_MODULES = {"head": "heads", "learn_runner": "learn_runner", "models": "models"}
+_OF_HEADS = {
+    "Head", "binary_svm_head", "multi_class_head", "multi_head", "multi_label_head",
+    "poisson_regression_head", "regression_head",
+}  # fmt: skip
+
+__all__ += [*_LAZY_MODULES, *sorted(_OF_HEADS)]
+
+
 def __getattr__(name: str) -> Any:
+    if name in _LAZY_MODULES:
+        return importlib.import_module(f"{__name__}.{_LAZY_MODULES[name]}")
+    if name in _OF_HEADS:
+        return getattr(importlib.import_module(f"{__name__}.heads"), name)
     why = (
         names.reason(f"contrib.learn.{name}") if f"contrib.learn.{name}" in names.table() else None
     )
