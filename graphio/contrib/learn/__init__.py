@@ -117,7 +117,11 @@ api_boundary.guard_namespace(sys.modules[__name__])
 
 
 #: loaded at their first use, since they load contrib.layers, contrib.rnn and contrib.training
-_LAZY_MODULES = {"head": "heads", "learn_runner": "learn_runner", "models": "models"}
+_LAZY_MODULES = {
+    "head": "graphio.contrib.learn.heads",
+    "learn_runner": "graphio.contrib.learn.learn_runner",
+    "models": "graphio.contrib.learn.models",
+}
 _OF_HEADS = {
     "Head", "binary_svm_head", "multi_class_head", "multi_head", "multi_label_head",
     "poisson_regression_head", "regression_head",
@@ -128,9 +132,9 @@ __all__ += [*_LAZY_MODULES, *sorted(_OF_HEADS)]
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
-        return importlib.import_module(f"{__name__}.{_LAZY_MODULES[name]}")
+        return importlib.import_module(_LAZY_MODULES[name])
     if name in _OF_HEADS:
-        return getattr(importlib.import_module(f"{__name__}.heads"), name)
+        return getattr(importlib.import_module(_LAZY_MODULES["head"]), name)
     why = (
         names.reason(f"contrib.learn.{name}") if f"contrib.learn.{name}" in names.table() else None
     )
