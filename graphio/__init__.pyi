@@ -2,6 +2,7 @@
 
 from graphio import app as app
 from graphio import audio as audio
+from graphio import autograph as autograph
 from graphio import bitwise as bitwise
 from graphio import cinfer as cinfer
 from graphio import compat as compat
@@ -51,6 +52,7 @@ from graphio import summary as summary
 from graphio import test as test
 from graphio import timeline as timeline
 from graphio import train as train
+from graphio import user_ops as user_ops
 from graphio import version as version
 from graphio.autodiff.custom_gradients import NoGradient as NoGradient
 from graphio.autodiff.custom_gradients import NotDifferentiable as NotDifferentiable
@@ -63,6 +65,8 @@ from graphio.autodiff.gradients import UnconnectedGradients as UnconnectedGradie
 from graphio.autodiff.gradients import gradients as gradients
 from graphio.autodiff.gradients import hessians as hessians
 from graphio.autodiff.recompute import recompute_grad as recompute_grad
+from graphio.autodiff.tape import GradientTape as GradientTape
+from graphio.data.specs.optional_spec import OptionalSpec as OptionalSpec
 from graphio.engine.interface import State as State
 from graphio.execution.config import ConfigProto as ConfigProto
 from graphio.execution.config import GPUOptions as GPUOptions
@@ -94,7 +98,7 @@ from graphio.framework.constants import constant as constant
 from graphio.framework.constants import convert_to_tensor as convert_to_tensor
 from graphio.framework.constants import placeholder as placeholder
 from graphio.framework.constants import placeholder_with_default as placeholder_with_default
-from graphio.framework.constants import register_tensor_conversion_function as register_tensor_conversion_function
+from graphio.framework.conversions import register_tensor_conversion_function as register_tensor_conversion_function
 from graphio.framework.devices import DeviceSpec as DeviceSpec
 from graphio.framework.dtypes import DType as DType
 from graphio.framework.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
@@ -152,6 +156,7 @@ from graphio.framework.tensor_shape import Dimension as Dimension
 from graphio.framework.tensor_shape import TensorShape as TensorShape
 from graphio.framework.tensor_spec import TensorSpec as TensorSpec
 from graphio.framework.type_spec import TypeSpec as TypeSpec
+from graphio.framework.variable_creators import variable_creator_scope as variable_creator_scope
 from graphio.ops.array.arranging import batch_to_space as batch_to_space
 from graphio.ops.array.arranging import batch_to_space_nd as batch_to_space_nd
 from graphio.ops.array.arranging import depth_to_space as depth_to_space
@@ -282,10 +287,12 @@ from graphio.ops.control_flow.branches import no_op as no_op
 from graphio.ops.control_flow.branches import smart_cond as smart_cond
 from graphio.ops.control_flow.branches import switch_case as switch_case
 from graphio.ops.control_flow.branches import tuple as tuple
+from graphio.ops.control_flow.critical_section import CriticalSection as CriticalSection
 from graphio.ops.control_flow.functional import foldl as foldl
 from graphio.ops.control_flow.functional import foldr as foldr
 from graphio.ops.control_flow.functional import map_fn as map_fn
 from graphio.ops.control_flow.functional import scan as scan
+from graphio.ops.control_flow.functional import vectorized_map as vectorized_map
 from graphio.ops.control_flow.loops import while_loop as while_loop
 from graphio.ops.control_flow.tensor_array import TensorArray as TensorArray
 from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec as TensorArraySpec
@@ -400,6 +407,9 @@ from graphio.ops.math.elementwise import to_int32 as to_int32
 from graphio.ops.math.elementwise import to_int64 as to_int64
 from graphio.ops.math.elementwise import truediv as truediv
 from graphio.ops.math.error_function import erfc as erfc
+from graphio.ops.math.incomplete import betainc as betainc
+from graphio.ops.math.incomplete import igamma as igamma
+from graphio.ops.math.incomplete import igammac as igammac
 from graphio.ops.math.reduction import argmax as argmax
 from graphio.ops.math.reduction import argmin as argmin
 from graphio.ops.math.reduction import count_nonzero as count_nonzero
@@ -415,6 +425,8 @@ from graphio.ops.math.reduction import reduce_sum as reduce_sum
 from graphio.ops.math.special import digamma as digamma
 from graphio.ops.math.special import lbeta as lbeta
 from graphio.ops.math.special import lgamma as lgamma
+from graphio.ops.math.special_functions import polygamma as polygamma
+from graphio.ops.math.special_functions import zeta as zeta
 from graphio.ops.nn.embedding import sparse_segment_mean as sparse_segment_mean
 from graphio.ops.nn.embedding import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from graphio.ops.nn.embedding import sparse_segment_sum as sparse_segment_sum
@@ -424,6 +436,10 @@ from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars as fake_qu
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from graphio.ops.nn.fake_quantize import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from graphio.ops.nn.quantized import dequantize as dequantize
+from graphio.ops.nn.quantized import quantize as quantize
+from graphio.ops.nn.quantized import quantize_v2 as quantize_v2
+from graphio.ops.nn.quantized import quantized_concat as quantized_concat
 from graphio.ops.nn.spatial import extract_volume_patches as extract_volume_patches
 from graphio.ops.random.core import multinomial as multinomial
 from graphio.ops.random.core import random_normal as random_normal
@@ -488,6 +504,9 @@ from graphio.ops.state.files import write_file as write_file
 from graphio.ops.state.py_func import numpy_function as numpy_function
 from graphio.ops.state.py_func import py_func as py_func
 from graphio.ops.state.py_func import py_function as py_function
+from graphio.ops.state.session_handles import delete_session_tensor as delete_session_tensor
+from graphio.ops.state.session_handles import get_session_handle as get_session_handle
+from graphio.ops.state.session_handles import get_session_tensor as get_session_tensor
 from graphio.ops.strings.compression import decode_compressed as decode_compressed
 from graphio.ops.strings.core import reduce_join as reduce_join
 from graphio.ops.strings.core import string_split as string_split
@@ -497,7 +516,9 @@ from graphio.ops.strings.csv_lines import decode_csv as decode_csv
 from graphio.ops.strings.edit_distance import edit_distance as edit_distance
 from graphio.ops.strings.example import FixedLenFeature as FixedLenFeature
 from graphio.ops.strings.example import FixedLenSequenceFeature as FixedLenSequenceFeature
+from graphio.ops.strings.example import SparseFeature as SparseFeature
 from graphio.ops.strings.example import VarLenFeature as VarLenFeature
+from graphio.ops.strings.example import decode_json_example as decode_json_example
 from graphio.ops.strings.example import parse_example as parse_example
 from graphio.ops.strings.example import parse_single_example as parse_single_example
 from graphio.ops.strings.fingerprints import fingerprint as fingerprint
@@ -534,11 +555,14 @@ from graphio.queues.readers import ReaderBase as ReaderBase
 from graphio.queues.readers import TFRecordReader as TFRecordReader
 from graphio.queues.readers import TextLineReader as TextLineReader
 from graphio.queues.readers import WholeFileReader as WholeFileReader
+from graphio.queues.sparse_accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from graphio.schema.summary_pb2 import Event as Event
 from graphio.schema.summary_pb2 import HistogramProto as HistogramProto
+from graphio.schema.summary_pb2 import LogMessage as LogMessage
 from graphio.schema.summary_pb2 import SessionLog as SessionLog
 from graphio.schema.summary_pb2 import Summary as Summary
 from graphio.schema.summary_pb2 import SummaryMetadata as SummaryMetadata
+from graphio.schema.tensorflow_pb2 import NameAttrList as NameAttrList
 from graphio.support.errors import OpError as OpError
 from graphio.support.logging import get_logger as get_logger
 from graphio.support.version import COMPILER_VERSION as COMPILER_VERSION
@@ -567,6 +591,7 @@ from graphio.variables.initializers import truncated_normal_initializer as trunc
 from graphio.variables.initializers import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
 from graphio.variables.initializers import variance_scaling_initializer as variance_scaling_initializer
 from graphio.variables.initializers import zeros_initializer as zeros_initializer
+from graphio.variables.module import Module as Module
 from graphio.variables.partitioned_variables import PartitionedVariable as PartitionedVariable
 from graphio.variables.partitioners import create_partitioned_variables as create_partitioned_variables
 from graphio.variables.partitioners import fixed_size_partitioner as fixed_size_partitioner
