@@ -228,6 +228,22 @@ def test_buckets_have_the_handle_of_their_table_and_a_known_hash() -> None:
         lookup.IdTableWithHashBuckets(None, 2, "fasthash")
 
 
+@TARGETS
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+def test_a_vocabulary_of_numbers_takes_keys_of_its_dtype(dtype: Any, target: str) -> None:
+    pairs = tf.lookup.KeyValueTensorInitializer(np.int64([42, 1]), np.int64([0, 1]))
+    table = tf.lookup.StaticVocabularyTable(pairs, 3, lookup_key_dtype=dtype)
+    keys = tf.constant([1, 42, 7], dtype)
+    bucket = tf.strings.to_hash_bucket_fast(["7"], 3)
+    assert table.key_dtype == dtype
+    with tf.Session(target=target) as session:
+        session.run(table.initializer)
+        found, other, size = session.run([table.lookup(keys), bucket, table.size()])
+    assert (found.tolist(), size) == ([1, 0, 2 + other[0]], 5)
+    with pytest.raises(TypeError, match="expected non-integer but got int64"):
+        tf.lookup.StaticVocabularyTable(pairs, 3, lookup_key_dtype=tf.string)
+
+
 def test_bases_leave_the_rest_to_their_subclasses() -> None:
     class Two(lookup.TableInitializerBase):
         def initialize(self, table: Any) -> Any:

@@ -136,8 +136,6 @@ def test_what_does_not_fit_a_table_is_refused(vocabulary: str) -> None:
     table = lookup.index_table_from_tensor(WORDS, num_oov_buckets=1)
     with pytest.raises(TypeError, match="Keys must be dtype string"):
         table.lookup(tf.constant([1], tf.int64))
-    with pytest.raises(TypeError, match="FastHashSpec"):
-        lookup.IdTableWithHashBuckets(None, 2, lookup.HasherSpec("stronghash", [1, 2]))
 
 
 # ---- data sets ----

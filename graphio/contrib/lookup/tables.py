@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,18 +10,15 @@ import numpy as np
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
-from graphio.framework.sparse_tensor import SparseTensor
 from graphio.ops.array import surface as array
-from graphio.ops.control_flow.branches import no_op
-from graphio.ops.math import comparison, elementwise
+from graphio.ops.math import elementwise
+from graphio.ops.state.bucket_tables import BucketTable
 from graphio.ops.state.lookup import (
     KeyValueTensorInitializer,
     StaticHashTable,
     TextFileIndex,
     TextFileInitializer,
 )
-from graphio.ops.state.tables import LookupInterface
-from graphio.ops.strings.numbers import as_string
 from graphio.ops.strings.python_strings import (
     string_to_hash_bucket,
     string_to_hash_bucket_fast,
@@ -82,7 +80,7 @@ class StrongHashSpec(HasherSpec):
         return super().__new__(cls, "stronghash", key)
 
 
-def _buckets(words: Tensor, count: int, spec: HasherSpec) -> Tensor:
+def _buckets(spec: HasherSpec, words: Tensor, count: int) -> Tensor:
     """The bucket of each word.
 
     Raises:
@@ -166,7 +164,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
         )  # fmt: skip
 
 
-class IdTableWithHashBuckets(LookupInterface):
+class IdTableWithHashBuckets(BucketTable):
     """A table in which keys that another table lacks fall into buckets after its entries.
 
     Args:
@@ -196,81 +194,8 @@ class IdTableWithHashBuckets(LookupInterface):
             raise ValueError(f"oov_buckets must be > 0 if no table is supplied: {num_oov_buckets}")
         if not isinstance(hasher_spec, HasherSpec):
             raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
-        kind = dtypes.string if table is None else table.key_dtype
-        super().__init__(key_dtype or kind, dtypes.int64)
-        _check_keys(self.key_dtype, table)
-        self._table, self._buckets, self._hasher = table, num_oov_buckets, hasher_spec
-        given = (name or "").rstrip("/") or ("hash_bucket" if table is None else table.name)
-        self._name = given.rsplit("/", 1)[-1]
-        with scopes.name_scope("init"):
-            self.initializer = no_op() if table is None else table.initializer
-        self.init = self.initializer
-
-    @property
-    def name(self) -> str:
-        """The name of the table."""
-        return self._name
-
-    @property
-    def resource_handle(self) -> Tensor | None:
-        """The handle of the table behind; None: there are only buckets."""
-        found: Tensor | None = None if self._table is None else self._table.resource_handle
-        return found
-
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The numbers of keys: a tensor of their shape, or a SparseTensor of one.
-
-        Raises:
-            TypeError: keys are not of key_dtype.
-        """
-        if isinstance(keys, SparseTensor):
-            return keys.with_values(self.lookup(keys.values, name))
-        given = convert_to_tensor(keys)
-        if given.dtype.base_dtype != self.key_dtype:
-            raise TypeError(
-                f"Signature mismatch. Keys must be dtype {self.key_dtype.name}, got "
-                f"{given.dtype.name}."
-            )
-        with scopes.name_scope(name, f"{self.name}_Lookup"):
-            if self._buckets == 0:
-                return self._known(given)
-            words = given if given.dtype == dtypes.string else as_string(given)
-            bucket = _buckets(words, self._buckets, self._hasher)
-            if self._table is None:
-                return bucket
-            known = self._known(given)
-            missing = elementwise.add(bucket, self._table.size())
-            found = comparison.not_equal(known, self._table.default_value)
-            return array.where(found, known, missing)
-
-    def _known(self, keys: Tensor) -> Any:
-        kind = self._table.key_dtype
-        return self._table.lookup(keys if keys.dtype == kind else elementwise.cast(keys, kind))
-
-    def size(self, name: str | None = None) -> Any:
-        """The number of values."""
-        with scopes.name_scope(name, f"{self.name}_Size"):
-            known = np.int64(0) if self._table is None else self._table.size()
-            return elementwise.add(known, convert_to_tensor(self._buckets, dtypes.int64))
-
-
-def _check_keys(key_dtype: dtypes.DType, table: Any) -> None:
-    """Raises TypeError: keys are neither integers nor strings, or not what the table takes."""
-    if not (key_dtype.is_integer or key_dtype == dtypes.string):
-        raise TypeError(f"Invalid key_dtype, expected integer or string, got {key_dtype.name}.")
-    if table is None:
-        return
-    if table.key_dtype not in (dtypes.int64, dtypes.string):
-        raise TypeError(
-            f"Invalid key dtype, expected one of int64, string, but got {table.key_dtype.name}."
-        )
-    if table.key_dtype.is_integer != key_dtype.is_integer:
-        expected = "integer" if key_dtype.is_integer else "non-integer"
-        raise TypeError(f"Invalid key dtype, expected {expected} but got {table.key_dtype.name}.")
-    if table.value_dtype != dtypes.int64:
-        raise TypeError(
-            f"Invalid value dtype, expected int64 but got {table.value_dtype.name}: buckets are "
-            "numbered after the table's values"
+        super().__init__(
+            table, num_oov_buckets, functools.partial(_buckets, hasher_spec), key_dtype, name
         )
 
 

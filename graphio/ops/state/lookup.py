@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 
 from graphio.framework import dtypes
-from graphio.framework.constants import constant, convert_to_tensor
+from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
-from graphio.framework.graph import Tensor
-from graphio.framework.sparse_tensor import SparseTensor
-from graphio.ops.array import surface as array
 from graphio.ops.base.emit import scope
-from graphio.ops.math import comparison, elementwise
+from graphio.ops.state.bucket_tables import BucketTable
 from graphio.ops.state.tables import InitializableLookupTableBase, PairsInitializer
 from graphio.ops.strings.python_strings import string_to_hash_bucket_fast
 from graphio.support import errors
@@ -171,18 +168,22 @@ class StaticHashTable(InitializableLookupTableBase):
         self.init = self.initializer
 
 
-class StaticVocabularyTable:
+class StaticVocabularyTable(BucketTable):
     """A table from words to numbers in which every word has one: those that the table has not fall
     into buckets after its entries.
 
     Args:
-        initializer: as StaticHashTable's, with values of int64; None: there are only buckets.
+        initializer: as StaticHashTable's, with keys of string or int64 and values of int64; None:
+            there are only buckets.
         num_oov_buckets: how many buckets, 1 or more.
-        lookup_key_dtype: accepted; keys are strings.
+        lookup_key_dtype: of lookup's keys, string or an integer; None: the initializer's.
         name: of the operations.
 
+    Attributes:
+        initializer: the operation that fills it.
+
     Raises:
-        ValueError: num_oov_buckets is less than 1. TypeError: the values are not int64.
+        ValueError: num_oov_buckets is less than 1. TypeError: a dtype is another one.
     """
 
     def __init__(
@@ -191,32 +192,6 @@ class StaticVocabularyTable:
     ) -> None:  # fmt: skip
         if num_oov_buckets < 1:
             raise ValueError(f"num_oov_buckets must be > 0, got {num_oov_buckets}")
-        if initializer is not None and initializer.value_dtype != dtypes.int64:
-            raise TypeError(
-                f"Invalid value dtype, expected int64 but got {initializer.value_dtype.name}."
-            )
-        self._buckets = num_oov_buckets
-        self._table = None if initializer is None else StaticHashTable(initializer, -1, name)
-        self.key_dtype, self.value_dtype = dtypes.string, dtypes.int64
-        self.name = name or "string_to_index"
-        if self._table is not None:
-            self.initializer = self.init = self._table.initializer
-
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The numbers of words; see StaticHashTable.lookup."""
-        if isinstance(keys, SparseTensor):
-            return keys.with_values(self.lookup(keys.values, name))
-        with scope(name, "string_to_index_Lookup") as at:
-            bucket = string_to_hash_bucket_fast(keys, self._buckets)
-            if self._table is None:
-                return array.identity(bucket, name=at)
-            known = self._table.lookup(keys)
-            missing = elementwise.add(bucket, self._table.size())
-            return array.where(
-                comparison.less(known, constant(0, dtypes.int64)), missing, known, at
-            )
-
-    def size(self, name: str | None = None) -> Tensor:
-        """The number of values: an int64 scalar."""
-        many = constant(self._buckets, dtypes.int64)
-        return many if self._table is None else self._table.size() + many
+        table = None if initializer is None else StaticHashTable(initializer, -1, name)
+        kind = None if table is None else lookup_key_dtype
+        super().__init__(table, num_oov_buckets, string_to_hash_bucket_fast, kind, name)
