@@ -46,12 +46,8 @@ def _bound(
     return call
 
 
-class LookupInterface:
-    """The base of tables, which subclasses give a name, lookup and size.
-
-    Args:
-        key_dtype, value_dtype: of keys and values.
-    """
+class _OfPairs:
+    """The dtypes of keys and values."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype = dtypes.as_dtype(key_dtype)
@@ -66,6 +62,14 @@ class LookupInterface:
     def value_dtype(self) -> DType:
         """The dtype of values."""
         return self._value_dtype
+
+
+class LookupInterface(_OfPairs):
+    """The base of tables, which subclasses give a name, lookup and size.
+
+    Args:
+        key_dtype, value_dtype: of keys and values.
+    """
 
     @property
     def name(self) -> str:
@@ -176,26 +180,12 @@ class Table(LookupInterface):
 # ---- initializers ----
 
 
-class TableInitializerBase:
+class TableInitializerBase(_OfPairs):
     """The base of what fills a table, which subclasses give initialize.
 
     Args:
         key_dtype, value_dtype: of the keys and values that it gives.
     """
-
-    def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
-        self._key_dtype = dtypes.as_dtype(key_dtype)
-        self._value_dtype = dtypes.as_dtype(value_dtype)
-
-    @property
-    def key_dtype(self) -> DType:
-        """The dtype of keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of values."""
-        return self._value_dtype
 
     def initialize(self, table: Any) -> Operation:
         """The operation that fills a table."""
