@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphio.contrib.losses.weighted import hinge_loss
-from graphio.contrib.metrics import renamed
 from graphio.evaluation.metrics import Metric
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
@@ -28,6 +26,12 @@ __all__ = [
 
 #: from predictions, labels and perhaps weights to a metric
 MetricFunction = Callable[..., Metric]
+
+
+def _renamed() -> Any:
+    from graphio.contrib.metrics import renamed  # metrics are loaded where they are used
+
+    return renamed
 
 
 class ProblemType:
@@ -109,7 +113,7 @@ class TargetColumn:
             labels: of the examples.
             metrics: names to functions of predictions, labels and, where there are some, weights.
         """
-        found = {"loss": renamed.streaming_mean(self.loss(logits, labels, features))}
+        found = {"loss": _renamed().streaming_mean(self.loss(logits, labels, features))}
         if metrics:
             weights = self.get_weight_tensor(features)
             predictions = self.logits_to_predictions(logits)
@@ -158,7 +162,7 @@ class _MultiClass(TargetColumn):
             for name, metric in get_default_binary_metrics_for_eval([0.5]).items():
                 found[name] = metric(predictions, truth)
         if metrics is None:
-            metrics = {("accuracy", "classes"): renamed.streaming_accuracy}
+            metrics = {("accuracy", "classes"): _renamed().streaming_accuracy}
         weights = self.get_weight_tensor(features)
         for kind, chosen in _by_kind(metrics).items():
             if chosen:
@@ -216,6 +220,8 @@ def _of_classes(logits: Tensor, target: Tensor) -> Tensor:
 
 
 def _hinge(logits: Tensor, target: Tensor) -> Tensor:
+    from graphio.contrib.losses.weighted import hinge_loss  # loaded where it is used
+
     text = "target's shape should be either [batch_size, 1] or [batch_size]"
     checked = Assert(comparison.less_equal(array.rank(target), 2), [text])
     with scopes.control_dependencies([checked]):
@@ -285,31 +291,33 @@ def get_default_binary_metrics_for_eval(thresholds: Sequence[float]) -> dict[str
         Functions of predictions, labels and weights (None: all have 1).
     """
     found: dict[str, MetricFunction] = {
-        "labels/prediction_mean": lambda predictions, labels, weights=None: renamed.streaming_mean(
-            predictions, weights=weights
+        "labels/prediction_mean": lambda predictions, labels, weights=None: (
+            _renamed().streaming_mean(predictions, weights=weights)
         ),
         "labels/actual_target_mean": _mean_label,
         "accuracy/baseline_target_mean": _mean_label,
-        "auc": renamed.streaming_auc,
+        "auc": _renamed().streaming_auc,
     }
     for threshold in thresholds:
         found[f"accuracy/threshold_{threshold:f}_mean"] = _accuracy_at(threshold)
         for name, metric in (
-            ("precision", renamed.streaming_precision_at_thresholds),
-            ("recall", renamed.streaming_recall_at_thresholds),
+            ("precision", _renamed().streaming_precision_at_thresholds),
+            ("recall", _renamed().streaming_recall_at_thresholds),
         ):
             found[f"{name}/positive_threshold_{threshold:f}_mean"] = _at(metric, threshold)
     return found
 
 
 def _mean_label(predictions: Any, labels: Any, weights: Any = None) -> Metric:
-    return renamed.streaming_mean(labels, weights=weights)
+    found: Metric = _renamed().streaming_mean(labels, weights=weights)
+    return found
 
 
 def _accuracy_at(threshold: float) -> MetricFunction:
     def metric(predictions: Any, labels: Any, weights: Any = None) -> Metric:
         reached = elementwise.to_float(comparison.greater_equal(predictions, threshold))
-        return renamed.streaming_accuracy(reached, labels, weights)
+        found: Metric = _renamed().streaming_accuracy(reached, labels, weights)
+        return found
 
     return metric
 
