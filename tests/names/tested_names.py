@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import inspect
 import json
 import sys
@@ -160,6 +161,7 @@ class Evidence:
         return None
 
 
+@functools.cache
 def evidence() -> Evidence:
     """The uses of all files and tables."""
     found: dict[str, str] = {}
