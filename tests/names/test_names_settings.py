@@ -241,7 +241,7 @@ def test_everything_is_initialized_then_restored(target: str) -> None:
         assert session.run(v) == 5.0
 
 
-def test_a_data_set_reports_its_structure() -> None:
+def test_the_structure_of_a_data_set_is_known() -> None:
     rows = tf.data.Dataset.from_tensor_slices({"a": [1.0], "b": ([2], [[3]])})
     assert tf.data.get_output_classes(rows) == {"a": tf.Tensor, "b": (tf.Tensor, tf.Tensor)}
     shapes = tf.data.get_output_shapes(rows.batch(2))
