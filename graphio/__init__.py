@@ -362,11 +362,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.variables.templates": ("make_template",),
     "graphio.framework.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.framework.tensor_spec": ("TensorSpec",),
-    "graphio.framework.type_spec": ("TypeSpec",),
+    "graphio.framework.specs.type_spec": ("TypeSpec",),
     "graphio.framework.variable_creators": ("variable_creator_scope",),
     "graphio.schema.tensorflow_pb2": ("NameAttrList",),
-    "graphio.data.specs.optional_spec": ("OptionalSpec",),
-    "graphio.framework.optional_spec": ("OptionalSpec",),
+    "graphio.framework.specs.optional_spec": ("OptionalSpec",),
     "graphio.variables.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",

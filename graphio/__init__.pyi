@@ -66,7 +66,6 @@ from graphio.autodiff.gradients import gradients as gradients
 from graphio.autodiff.gradients import hessians as hessians
 from graphio.autodiff.recompute import recompute_grad as recompute_grad
 from graphio.autodiff.tape import GradientTape as GradientTape
-from graphio.data.specs.optional_spec import OptionalSpec as OptionalSpec
 from graphio.engine.interface import State as State
 from graphio.execution.config import ConfigProto as ConfigProto
 from graphio.execution.config import GPUOptions as GPUOptions
@@ -140,7 +139,6 @@ from graphio.framework.modes import VariableSynchronization as VariableSynchroni
 from graphio.framework.modes import container as container
 from graphio.framework.modes import init_scope as init_scope
 from graphio.framework.modes import op_scope as op_scope
-from graphio.framework.optional_spec import OptionalSpec as OptionalSpec
 from graphio.framework.scopes import colocate_with as colocate_with
 from graphio.framework.scopes import control_dependencies as control_dependencies
 from graphio.framework.scopes import device as device
@@ -152,10 +150,11 @@ from graphio.framework.sparse_tensor import SparseTensorSpec as SparseTensorSpec
 from graphio.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from graphio.framework.sparse_tensor import sparse_placeholder as sparse_placeholder
+from graphio.framework.specs.optional_spec import OptionalSpec as OptionalSpec
+from graphio.framework.specs.type_spec import TypeSpec as TypeSpec
 from graphio.framework.tensor_shape import Dimension as Dimension
 from graphio.framework.tensor_shape import TensorShape as TensorShape
 from graphio.framework.tensor_spec import TensorSpec as TensorSpec
-from graphio.framework.type_spec import TypeSpec as TypeSpec
 from graphio.framework.variable_creators import variable_creator_scope as variable_creator_scope
 from graphio.ops.array.arranging import batch_to_space as batch_to_space
 from graphio.ops.array.arranging import batch_to_space_nd as batch_to_space_nd

@@ -55,7 +55,7 @@ from graphio.data.whole import TFRecordWriter, get_single_element, state_functio
 from graphio.framework import dtypes, refusals, scopes
 from graphio.framework.constants import as_array, constant
 from graphio.framework.graph import Tensor
-from graphio.framework.optional_spec import OptionalSpec as OptionalStructure
+from graphio.framework.specs.optional_spec import OptionalSpec as OptionalStructure
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array.index import gather
 from graphio.ops.array.joining import stack

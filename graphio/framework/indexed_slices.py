@@ -11,8 +11,8 @@ from graphio.framework.constants import convert_to_tensor
 from graphio.framework.conversions import of_dtype, register_tensor_conversion_function
 from graphio.framework.dtypes import as_dtype
 from graphio.framework.folding import constant_shape
+from graphio.framework.specs.type_spec import TypeSpec, type_spec_of
 from graphio.framework.tensor_shape import TensorShape, as_shape
-from graphio.framework.type_spec import TypeSpec, type_spec_of
 from graphio.support import api_guard
 
 if TYPE_CHECKING:

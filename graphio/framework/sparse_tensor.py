@@ -13,8 +13,8 @@ from graphio.framework.constants import as_array, constant, convert_to_tensor, p
 from graphio.framework.conversions import register_tensor_conversion_function
 from graphio.framework.folding import constant_shape
 from graphio.framework.graph import Operation, Tensor
+from graphio.framework.specs.type_spec import TypeSpec, type_spec_of
 from graphio.framework.tensor_shape import TensorShape, as_shape
-from graphio.framework.type_spec import TypeSpec, type_spec_of
 from graphio.support import api_guard
 
 if TYPE_CHECKING:

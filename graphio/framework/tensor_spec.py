@@ -8,9 +8,9 @@ import numpy as np
 
 from graphio.framework import dtypes
 from graphio.framework.dtypes import DType
+from graphio.framework.specs.type_spec import TypeSpec, type_spec_of
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
-from graphio.framework.type_spec import TypeSpec, type_spec_of
 
 __all__ = ["BoundedTensorSpec", "TensorSpec"]
 

@@ -46,6 +46,7 @@ UNGUARDED_NAMESPACES = {
     "keras.datasets.mnist": "reads a data set",
     "keras.datasets.reuters": "reads a data set",
     "layers.experimental": "chooses how layers make variables",
+    "lookup.experimental": "it has a class alone",
     "logging": "writes messages",
     "nest": "takes structures of Python apart",
     "nn.rnn_cell": "has classes only",

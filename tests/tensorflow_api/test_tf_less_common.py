@@ -365,10 +365,8 @@ def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
     ("name", "words"),
     [
         ("image.generate_bounding_box_proposals", "use tf.image.non_max_suppression"),
-        ("nn.fractional_max_pool", "use tf.nn.max_pool"),
         ("math.sobol_sample", "scipy.stats.qmc"),
         ("strings.ngrams", "pad to the longest"),
-        ("io.decode_json_example", "use json"),
     ],
 )
 def test_a_name_that_is_left_out_says_what_to_use(name: str, words: str) -> None:

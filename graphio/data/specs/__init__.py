@@ -1,4 +1,3 @@
-"""Descriptions of elements: their structures without values, and tensors that stand for datasets.
 """Types of elements as programs write them, and tensors that stand for datasets.
 
 dataset_spec     the TypeSpec of datasets

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.data.dataset import Dataset
+from graphio.framework.specs.type_spec import TypeSpec, type_spec_of
 from graphio.framework.tensor_shape import TensorShape, as_shape
-from graphio.framework.type_spec import TypeSpec, type_spec_of
 
 __all__ = ["DatasetSpec"]
 

@@ -17,10 +17,10 @@ from graphio.data.structure import OptionalParts
 from graphio.framework import api_boundary, dtypes, scopes
 from graphio.framework import registered as framework
 from graphio.framework.constants import constant, convert_to_tensor
-from graphio.framework.optional_spec import OptionalSpec
+from graphio.framework.specs.optional_spec import OptionalSpec
+from graphio.framework.specs.type_spec import type_spec_of
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
-from graphio.framework.type_spec import type_spec_of
 from graphio.ops.array.surface import identity
 from graphio.ops.base.host import host_call
 from graphio.support import errors

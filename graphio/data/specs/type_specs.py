@@ -10,12 +10,12 @@ from graphio.data.specs.dataset_spec import DatasetSpec
 from graphio.data.structure import ArrayParts, OptionalParts, SparseParts, Spec
 from graphio.framework import dtypes
 from graphio.framework.dtypes import DType
-from graphio.framework.optional_spec import OptionalSpec
 from graphio.framework.sparse_tensor import SparseTensor, SparseTensorSpec
+from graphio.framework.specs.optional_spec import OptionalSpec
+from graphio.framework.specs.type_spec import TypeSpec
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.framework.tensor_spec import TensorSpec
-from graphio.framework.type_spec import TypeSpec
 from graphio.ops.control_flow.tensor_array import TensorArray
 from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec
 

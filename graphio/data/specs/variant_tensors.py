@@ -15,10 +15,10 @@ from graphio.data.whole import opened
 from graphio.framework import api_boundary, dtypes
 from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.sparse_tensor import SparseTensorSpec
+from graphio.framework.specs.type_spec import TypeSpec as Structure
 from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.tensor_spec import TensorSpec
-from graphio.framework.type_spec import TypeSpec as Structure
 from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Any
 
 from graphio.framework import dtypes
 from graphio.framework.dtypes import DType
+from graphio.framework.specs.type_spec import TypeSpec, type_spec_of
 from graphio.framework.tensor_shape import TensorShape, as_shape
-from graphio.framework.type_spec import TypeSpec, type_spec_of
 from graphio.ops.control_flow.tensor_array import TensorArray
 
 __all__ = ["TensorArraySpec"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.framework import registered
-from graphio.framework.type_spec import TypeSpec
+from graphio.framework.specs.type_spec import TypeSpec
 
 __all__ = ["OptionalSpec"]
 

@@ -1,0 +1,1 @@
+"""Descriptions of values by their structure, dtypes and shapes: the TypeSpecs."""
