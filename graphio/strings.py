@@ -17,6 +17,7 @@ from graphio.ops.strings.python_strings import string_to_hash_bucket_fast as to_
 from graphio.ops.strings.python_strings import string_to_hash_bucket_strong as to_hash_bucket_strong
 from graphio.ops.strings.segments import unsorted_segment_join
 from graphio.ops.strings.transcode import unicode_transcode
+from graphio.ops.strings.unicode import unicode_encode
 
 __all__ = [
     "as_string",
@@ -34,6 +35,7 @@ __all__ = [
     "to_hash_bucket_fast",
     "to_hash_bucket_strong",
     "to_number",
+    "unicode_encode",
     "unicode_transcode",
     "unsorted_segment_join",
     "upper",

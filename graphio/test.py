@@ -1,5 +1,6 @@
 """tf.test: test cases that run graphs, and numeric checks of gradients."""
 
+from graphio.testing.benchmark import Benchmark, benchmark_config
 from graphio.testing.stubs import StubOutForTesting
 from graphio.testing.test_case import (
     TestCase,
@@ -18,9 +19,11 @@ from graphio.testing.test_case import (
 )
 
 __all__ = [
+    "Benchmark",
     "StubOutForTesting",
     "TestCase",
     "assert_equal_graph_def",
+    "benchmark_config",
     "compute_gradient",
     "compute_gradient_error",
     "get_temp_dir",

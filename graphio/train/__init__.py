@@ -160,6 +160,7 @@ from graphio.train.optimizers.regularized import (
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
+from graphio.train.optimizers.shrinking import sdca_shrink_l1
 from graphio.train.optimizers.sync_replicas import SyncReplicasOptimizer
 from graphio.train.tracking.checkpoint import Checkpoint
 from graphio.train.tracking.manager import CheckpointManager
@@ -284,6 +285,7 @@ __all__ = [
     "remove_checkpoint",
     "replica_device_setter",
     "restore_latest",
+    "sdca_shrink_l1",
     "shuffle_batch",
     "shuffle_batch_join",
     "slice_input_producer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from name_scenes import Scene, numbers
+from name_scenes import BEFORE, Scene, numbers
 
 IMAGE, LINE = numbers(2, 9, 8, 2), numbers(2, 11, 3)
 
@@ -130,6 +130,32 @@ def on_steps(tf: Any) -> Any:
     return [*made, *([tf.bitcast(o[0], tf.int32), o[1], o[2]] for o in summed)]
 
 
+def encoded(tf: Any) -> Any:
+    """Characters by their codes, some of which are none."""
+    codes = tf.constant([[72, 101, 0x1F600, 0], [0xD800, 0x110000, -5, 65]])
+    encode = tf.strings.unicode_encode
+    return [
+        *(
+            encode(codes, encoding, **settings)
+            for encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE")
+            for settings in ({}, {"replacement_char": 33}, {"errors": "ignore"})
+        ),
+        encode(tf.constant([[[65, 66], [67, 68]]]), "UTF-8", errors="strict"),
+        encode(tf.zeros([2, 0], tf.int32), "UTF-8"),
+    ]
+
+
+def shrunk(tf: Any) -> Any:
+    """Weights after steps of L1 regularization."""
+    found = []
+    for l1, l2 in ((0.5, 2.0), (0.5, 0.5), (0.0, 0.0), (0.5, 0.0)):
+        weights = [tf.Variable([[1.0, -2.0, 0.3, -0.05]]), tf.Variable([[0.25, 0.0]])]
+        tf.add_to_collection(BEFORE, tf.train.sdca_shrink_l1(weights, l1=l1, l2=l2))
+        found += weights
+    return found
+
+
 SCENES: dict[str, Scene] = {
-    f.__name__: f for f in (spaced, crossed, quantized, dequantized, requantized, on_steps)
+    f.__name__: f
+    for f in (spaced, crossed, quantized, dequantized, requantized, on_steps, encoded, shrunk)
 }

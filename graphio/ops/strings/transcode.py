@@ -10,7 +10,7 @@ from graphio.framework.graph import Tensor
 from graphio.ops.strings.python_strings import mapped
 from graphio.support import api_guard, errors
 
-__all__ = ["unicode_transcode"]
+__all__ = ["check_settings", "unicode_transcode"]
 
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 _POLICIES = ("strict", "replace", "ignore")
@@ -48,24 +48,25 @@ def unicode_transcode(
     Raises:
         ValueError: output_encoding, errors or replacement_char is none of these.
     """
-    for value, allowed, what in (
-        (output_encoding, _OUTPUTS, "output_encoding"),
-        (errors, _POLICIES, "errors"),
-    ):
-        if value not in allowed:
-            listed = ", ".join(f'"{a}"' for a in allowed)
-            raise ValueError(
-                f"unicode_transcode: Op passed string {value!r} not in: {listed}, as {what}"
-            )
-    if not 0 <= replacement_char <= 0x10FFFF or 0xD800 <= replacement_char < 0xE000:
-        raise ValueError(
-            f"unicode_transcode: replacement_char {replacement_char} is not a character"
-        )
+    check_settings("unicode_transcode", output_encoding, errors, replacement_char)
     return mapped(
         "UnicodeTranscode", input, _transcoded, name, dtypes.string,
         source=str(input_encoding), target=output_encoding, policy=errors,
         replacement=chr(replacement_char), controls=bool(replace_control_characters),
     )  # fmt: skip
+
+
+def check_settings(function: str, encoding: str, policy: str, replacement: int) -> None:
+    """ValueError unless the settings of an output are among those of the functions' docstrings."""
+    for value, allowed, what in (
+        (encoding, _OUTPUTS, "output_encoding"),
+        (policy, _POLICIES, "errors"),
+    ):
+        if value not in allowed:
+            listed = ", ".join(f'"{a}"' for a in allowed)
+            raise ValueError(f"{function}: Op passed string {value!r} not in: {listed}, as {what}")
+    if not 0 <= replacement <= 0x10FFFF or 0xD800 <= replacement < 0xE000:
+        raise ValueError(f"{function}: replacement_char {replacement} is not a character")
 
 
 def _transcoded(
