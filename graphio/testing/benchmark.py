@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from graphio.execution.config import ConfigProto
+from graphio.execution.session import Session, get_default_session
 from graphio.support import api_guard, logging
 
 __all__ = ["Benchmark", "benchmark_config"]
@@ -122,6 +123,17 @@ class Benchmark:
         }  # fmt: skip
         listed = ", ".join(f"{key}: {value}" for key, value in figures.items() if value is not None)
         logging.info("Benchmark [%s] %s", self._name(name), listed)
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values of tensors, or of nested lists and dicts of them.
+
+        They come from a run of the default session or, where there is none, of a new one.
+        """
+        session = get_default_session()
+        if session is not None:
+            return session.run(tensors)
+        with Session() as session:
+            return session.run(tensors)
 
     def _name(self, given: str | None) -> str:
         """The class and the name of its outermost method that is running, or the given one."""

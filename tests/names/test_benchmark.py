@@ -57,3 +57,12 @@ def test_the_configuration_of_benchmarks_leaves_dependencies_as_they_are() -> No
     assert config.graph_options.rewrite_options.dependency_optimization == 2
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         assert sess.run(tf.constant(3)) == 3
+
+
+def test_a_benchmark_evaluates_in_the_default_session_or_a_new_one() -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0)
+        with tf.Session() as sess:
+            sess.run(v.assign(5.0))
+            assert Sums().evaluate({"v": v, "w": [v + 1.0]}) == {"v": 5.0, "w": [6.0]}
+        assert Sums().evaluate(tf.constant(3)) == 3
