@@ -364,3 +364,21 @@ def test_more_segments_than_a_tensor_can_hold_are_refused() -> None:
         for build in (tf.segment_sum, tf.segment_max, tf.segment_mean):
             with pytest.raises(tf.errors.InvalidArgumentError, match="more than a tensor can hold"):
                 build(np.ones([1, 10]), [2**61])
+
+
+@BOTH
+def test_batch_normalization_takes_integers_of_python(engine: str) -> None:
+    x = np.random.RandomState(3).uniform(-2, 2, (4, 5)).astype(np.float32)
+    mean, variance = x.mean(0), x.var(0)
+    rows = {
+        (0, 1): (x - mean) / np.sqrt(variance + 0.01),
+        (2, None): (x - mean) / np.sqrt(variance + 0.01) + 2,
+        (None, 3): (x - mean) / np.sqrt(variance + 0.01) * 3,
+    }
+    with tf.Graph().as_default(), tf.Session(engine) as sess:
+        t = tf.constant(x)
+        for (offset, scale), expected in rows.items():
+            found = tf.nn.batch_normalization(t, mean, tf.constant(variance), offset, scale, 0.01)
+            np.testing.assert_allclose(sess.run(found), expected, rtol=1e-5, atol=1e-6)
+        by_zero = tf.nn.batch_normalization(t, 0, tf.constant(variance), 0, 1, 0.01)
+        np.testing.assert_allclose(sess.run(by_zero), x / np.sqrt(variance + 0.01), rtol=1e-5)

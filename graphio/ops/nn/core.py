@@ -368,13 +368,12 @@ def batch_normalization(
     """
     with scope(name, "batchnorm") as at:
         tensor = convert_to_tensor(x, name="x")
-        factor = elementwise.rsqrt(elementwise.add(variance, variance_epsilon))
+        factor = elementwise.rsqrt(variance + variance_epsilon)
         if scale is not None:
             factor = elementwise.multiply(factor, scale)
-        shift = elementwise.multiply(mean, factor)
-        moved = (
-            elementwise.negative(shift) if offset is None else elementwise.subtract(offset, shift)
-        )
+        # by signs of arithmetic: mean and offset may be integers of Python
+        shift = mean * factor
+        moved = elementwise.negative(shift) if offset is None else offset - shift
         factor, moved = (elementwise.cast(t, tensor.dtype) for t in (factor, moved))
         return elementwise.add(elementwise.multiply(tensor, factor), moved, name=at)
 
