@@ -129,7 +129,7 @@ class Saver(Described):
         self._background, self._memory = Background(), Memory()
         self._graph_file = saving.GraphFile()
         self._recover = recover
-        self._whole = var_list is None
+        self._whole, self._given = var_list is None, var_list
         self._iterators = self._whole if iterators is None else iterators
         self._positions = False  # of iterators, in var_list
         self._parted: Mapping[str, Any] = {}
@@ -173,6 +173,14 @@ class Saver(Described):
     def _take(self, found: Saveables) -> None:
         self._variables, self._positions, self._parted = found
         self._iterators = self._iterators or self._positions
+
+    @property
+    def _var_list(self) -> Any:
+        """TensorFlow's attribute, which programs print: the argument, or all variables."""
+        if not self._whole:
+            return self._given
+        self.build()
+        return list((self._variables or {}).values())
 
     def build(self) -> None:
         """Looks for the variables now, if that was deferred."""

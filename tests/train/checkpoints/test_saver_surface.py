@@ -752,3 +752,12 @@ def test_objects_that_own_variables_are_saved(target: str, tmp_path: Path) -> No
         session.run(owner.v.assign(5.0))
         plain.restore(session, path)
         assert session.run(owner.v) == 1.0
+
+
+def test_programs_that_print_the_variables_of_a_saver_find_them() -> None:
+    with tf.Graph().as_default():
+        a, b = tf.Variable(1.0, name="a"), tf.Variable(2.0, name="b")
+        assert tf.train.Saver()._var_list == [a, b]
+        assert tf.train.Saver([b])._var_list == [b]
+        assert tf.train.Saver({"of_a": a})._var_list == {"of_a": a}
+        assert tf.train.Saver(defer_build=True)._var_list == [a, b]
