@@ -81,7 +81,13 @@ def computed(kind: str, ways: int, matrices: list[Any], biases: list[Any], x: An
 
 
 def converter(kind: str, *arguments: Any, **options: Any) -> Any:
-    return getattr(cudnn, f"CudnnParamsFormatConverter{KINDS[kind][0]}")(*arguments, **options)
+    made = {
+        "GRU": cudnn.CudnnParamsFormatConverterGRU,
+        "LSTM": cudnn.CudnnParamsFormatConverterLSTM,
+        "Relu": cudnn.CudnnParamsFormatConverterRelu,
+        "Tanh": cudnn.CudnnParamsFormatConverterTanh,
+    }
+    return made[KINDS[kind][0]](*arguments, **options)
 
 
 @TARGETS

@@ -36,7 +36,12 @@ def value(tensor: Any, target: str = "") -> Any:
 def test_an_orthogonal_convolution_keeps_the_norm(
     axes: int, size: int, inputs: int, outputs: int, target: str
 ) -> None:
-    make = getattr(framework, f"convolutional_orthogonal_{axes}d")(gain=2.0, seed=3)
+    made = {
+        1: framework.convolutional_orthogonal_1d,
+        2: framework.convolutional_orthogonal_2d,
+        3: framework.convolutional_orthogonal_3d,
+    }
+    make = made[axes](gain=2.0, seed=3)
     kernel = value(make([size] * axes + [inputs, outputs]), target)
     # on a circle a convolution multiplies each frequency by a matrix
     sizes = [8] * axes

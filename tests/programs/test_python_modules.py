@@ -166,9 +166,10 @@ def test_a_missing_module_or_name_says_why() -> None:
         importlib.import_module("graphio.contrib.rnn.python.ops.foo")
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'graphio\.contrib\.rnn\.foo'"):
         importlib.import_module("graphio.contrib.rnn.foo")
-    shampoo = importlib.import_module("graphio.contrib.opt.python.training.shampoo")
-    with pytest.raises(AttributeError, match=r"ShampooOptimizer is not part of graphio: \w+"):
-        _ = shampoo.ShampooOptimizer
+    path = "graphio.contrib.training.python.training.sequence_queueing_state_saver"
+    savers = importlib.import_module(path)
+    with pytest.raises(AttributeError, match=r"StateSaver is not part of graphio: \w+"):
+        _ = savers.SequenceQueueingStateSaver
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

@@ -36,7 +36,8 @@ def test_every_optimizer_takes_part() -> None:
     with tf.Graph().as_default():
         step = tf.train.get_or_create_global_step()
         made = {type(make(0.1, step)).__name__ for make in programs.OPTIMIZERS.values()}
-    assert made == classes
+    # SyncReplicasOptimizer wraps one of them: it has no state of its own that a checkpoint keeps
+    assert made == classes - {"SyncReplicasOptimizer"}
 
 
 def job(name: str, folder: Path) -> resume.Job:

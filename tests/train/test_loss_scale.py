@@ -116,3 +116,10 @@ def test_a_checkpoint_has_the_state_of_a_scale(tmp_path: Path) -> None:
         "opt/loss_scale/good_steps", "save_counter", "v",
         "v/.OPTIMIZER_SLOT/opt/base_optimizer/momentum",
     ]  # fmt: skip
+
+
+def test_a_scale_is_a_loss_scale_and_the_class_of_all_makes_none() -> None:
+    for scale in (experimental.FixedLossScale(4.0), experimental.DynamicLossScale(8.0)):
+        assert isinstance(scale, experimental.LossScale)
+    with pytest.raises(TypeError, match="abstract"):
+        experimental.LossScale()

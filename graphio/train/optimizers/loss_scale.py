@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 from graphio.framework import dtypes, nest
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 
-class LossScale:
+class LossScale(abc.ABC):
     """Base class: a call gives the scale, `update` changes it."""
 
     _tracks_attributes = True  # by tf.train.Checkpoint
@@ -32,10 +33,11 @@ class LossScale:
     def __init__(self) -> None:
         self._weights: dict[tuple[str, Graph], Variable] = {}
 
+    @abc.abstractmethod
     def __call__(self) -> Tensor:
         """The scale, a float32 scalar."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def update(self, grads: Any) -> tuple[Operation, Any]:
         """An operation that changes the scale, and whether the gradients are to be applied.
 
@@ -45,7 +47,6 @@ class LossScale:
         Returns:
             (the operation, a bool or a bool scalar tensor).
         """
-        raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
         """The arguments of the class."""

@@ -171,3 +171,26 @@ def test_an_operation_that_does_nothing_trains_nothing() -> None:
     assert learn.no_op_train_fn(tf.constant(1.0)).type in ("NoOp", "Group")
     assert issubclass(learn.NotFittedError, ValueError)
     assert issubclass(learn.NotFittedError, AttributeError)
+
+
+def test_every_head_is_a_head() -> None:
+    learn = tf.contrib.learn
+    for head, size in ((learn.multi_class_head(3), 3), (learn.regression_head(), 1)):
+        assert isinstance(head, learn.Head) and head.logits_dimension == size
+    with pytest.raises(TypeError, match="abstract"):
+        learn.Head()
+
+
+def test_a_decoder_trains_on_its_inputs_and_samples_from_its_outputs() -> None:
+    def cell(x: Any, state: Any) -> Any:
+        return x + 10.0 * state, state + 1.0
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        inputs = [tf.constant([[1.0]]), tf.constant([[2.0]]), tf.constant([[3.0]])]
+        found = tf.contrib.learn.ops.rnn_decoder(inputs, tf.constant([[1.0]]), cell)
+        outputs, states, sampled, sampled_states = session.run(found)
+    assert np.ravel(outputs).tolist() == [11.0, 22.0, 33.0]
+    # as in TensorFlow 1.15, the second sample begins with the first state once more
+    assert np.ravel(sampled).tolist() == [11.0, 21.0, 41.0]
+    assert np.ravel(states).tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert np.ravel(sampled_states).tolist() == [1.0, 1.0, 2.0, 3.0]

@@ -4,6 +4,7 @@ are those of the Python of tensorflow_estimator 1.15 and TensorFlow 1.15.5."""
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,11 @@ def test_other_data_than_data_frames_stay_as_they_are() -> None:
         assert extract(given) is given and extract is getattr(learn, f"extract_{name}")
     with pytest.raises(TypeError, match="x must be a pandas DataFrame; got list"):
         learn.io.pandas_input_fn(given)
+
+
+def test_learn_knows_which_packages_of_tables_there_are() -> None:
+    for found, package in ((learn.io.HAS_PANDAS, "pandas"), (learn.io.HAS_DASK, "dask")):
+        assert found is (importlib.util.find_spec(package) is not None)
 
 
 def frames(pd: Any) -> Any:

@@ -132,3 +132,25 @@ def test_targets_refuse_what_they_cannot_compute() -> None:
     with pytest.raises(ValueError, match="Its name is neither a string nor a pair"):
         layers.multi_class_target(2).get_eval_ops({}, LOGITS, BINARY, {("a", "b", "c"): None})
     assert layers.multi_class_target(2).problem_type == layers.ProblemType.CLASSIFICATION
+
+
+def test_default_metrics_of_two_classes_are_those_of_numpy() -> None:
+    predictions, labels = np.float32([0.9, 0.4, 0.6, 0.2]), np.float32([1, 1, 0, 0])
+    with tf.Graph().as_default(), tf.Session() as session:
+        metrics = tf.contrib.slim.get_default_binary_metrics_for_eval([0.5])
+        made = {
+            name: f(tf.constant(predictions), tf.constant(labels)) for name, f in metrics.items()
+        }
+        session.run(tf.local_variables_initializer())
+        session.run([update for _, update in made.values()])
+        found = {name: float(np.squeeze(session.run(value))) for name, (value, _) in made.items()}
+    expected = {
+        "labels/prediction_mean": 0.525,
+        "labels/actual_target_mean": 0.5,
+        "accuracy/baseline_target_mean": 0.5,
+        "auc": 0.75,
+        "accuracy/threshold_0.500000_mean": 0.5,
+        "precision/positive_threshold_0.500000_mean": 0.5,
+        "recall/positive_threshold_0.500000_mean": 0.5,
+    }
+    assert found == pytest.approx(expected, abs=2e-3)
