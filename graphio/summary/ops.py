@@ -192,7 +192,7 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
     Args:
         inputs: string tensors: serialized Summaries.
         collections: names of collections to join; None: none.
-        name: of the operation.
+        name: of the operation, and of the name scope around it; None: Merge/MergeSummary.
 
     Raises:
         ValueError: inputs is empty.
@@ -200,12 +200,13 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
         InvalidArgumentError: in a run, two of the values have one tag.
     """
     unchanged = scopes.get_default_graph().unchanged_on_error()
-    with unchanged, scopes.operation_scope(name, "Merge") as at:
+    own = None if name is None else clean(name)
+    with unchanged, scopes.name_scope(own, "Merge"):
         parts = [convert_to_tensor(part, dtypes.string) for part in inputs]
         if not parts:
             raise ValueError("merge: there are no summaries; give at least one")
         kind = "MergeSummary"
-        merged = _called(kind, parts, at)
+        merged = _called(kind, parts, own or kind)
         scopes.get_default_graph().add_to_collections(collections or [], merged)
         return merged
 

@@ -36,7 +36,7 @@ def test_every_optimizer_takes_part() -> None:
     with tf.Graph().as_default():
         step = tf.train.get_or_create_global_step()
         made = {type(make(0.1, step)).__name__ for make in programs.OPTIMIZERS.values()}
-    # SyncReplicasOptimizer wraps one of them: it has no state of its own that a checkpoint keeps
+    # SyncReplicasOptimizer wraps one of them: a checkpoint keeps the state of that one
     assert made == classes - {"SyncReplicasOptimizer"}
 
 

@@ -173,7 +173,7 @@ def test_summaries_of_an_imported_graph_run(target: str) -> None:
     saved = tf.get_default_graph().as_graph_def()
     with tf.Graph().as_default():
         tf.summary.scalar("own", 1.0)
-        x, op = tf.import_graph_def(saved, return_elements=["x:0", "all:0"])
+        x, op = tf.import_graph_def(saved, return_elements=["x:0", "all/all:0"])
         assert [v.simple_value for v in shown(op, target, {x: 3.0})] == [3]
 
 
@@ -462,3 +462,11 @@ def test_events_that_come_after_the_end_are_read_when_requested_again(
         writer.flush()
         assert [event.step for event in found] == [2]
     assert offsets.count(0) == 1  # events are read once
+
+
+def test_a_merged_summary_has_the_name_that_tensorflow_gives_it() -> None:
+    with tf.Graph().as_default():
+        one = tf.summary.scalar("loss", 1.0)
+        names = [tf.summary.merge([one]).name, tf.summary.merge_all().name]
+        assert names == ["Merge/MergeSummary:0", "Merge_1/MergeSummary:0"]
+        assert tf.summary.merge([one], name="all").name == "all/all:0"
