@@ -31,6 +31,8 @@ RANDOM = (
     "RandomShuffle", "RandomGamma", "RandomPoissonV2", "RandomNormal", "RandomTruncatedNormal",
     "LogUniformCandidateSampler", "UniformCandidateSampler", "LearnedUnigramCandidateSampler",
 )  # fmt: skip
+#: last part of the name of graphio's operation -> that of TensorFlow's
+TWINS = {"RandomNormal": "RandomStandardNormal", "RandomTruncatedNormal": "TruncatedNormal"}
 #: operators whose values depend on the order of threads or of a shuffled data set
 SOURCES = ("IteratorGetNext", "QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2")
 #: operations with another effect than their value, and those whose value depends on the moment
@@ -294,12 +296,15 @@ def _number(tensor: Any) -> bool:
 
 
 def _drawn(tensor: Any, named: dict[str, str], earlier: Any) -> Any:
-    """The recorded value of a draw: of the operation of the same name, or of the only draw below
-    that name; None where there is none."""
+    """The recorded value of a draw: of the operation of the same name, of the one that TensorFlow
+    calls otherwise, or of the only draw below that name; None where there is none."""
     name = named.get(tensor.name, tensor.name)
     for kind in ("draw", "tensor"):
         if f"{kind}/{name}" in earlier:
             return earlier[f"{kind}/{name}"]
+    scope, _, last = tensor.op.name.rpartition("/")
+    if (twin := f"draw/{scope}/{TWINS.get(last)}:0") in earlier:
+        return earlier[twin]
     below = [n for n in earlier if n.startswith(f"draw/{tensor.op.name}/")]
     return earlier[below[0]] if len(below) == 1 else None
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from graphio.command_line import app
-from graphio.python import comparison
+from graphio.python import comparison, recording
 
 PROGRAM = """
 import random
@@ -133,6 +133,43 @@ def test_a_program_that_ends_early_is_compared_as_far_as_it_goes(
 ) -> None:
     code, facts = compared(capsys, "--steps", "10", "--", "2")
     assert (code, len(facts["steps"])) == (0, 2)
+
+
+PROGRAM_OF_SCALED_DRAWS = """
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 2], name="x")
+weights = tf.random_normal(tf.shape(x), stddev=0.1)
+noise = tf.truncated_normal([3, 2], 1.0, 2.0) * weights
+with tf.Session() as session:
+    for _ in range(2):
+        print(session.run(tf.reduce_sum(x * noise), {x: [[1, 2], [3, 4], [5, 6]]}))
+"""
+
+
+def test_draws_of_shapes_that_the_run_knows_are_the_same(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "program.py").write_text(PROGRAM_OF_SCALED_DRAWS)
+    code, facts = compared(capsys)
+    assert (code, facts["agree"], len(facts["steps"])) == (0, True, 2)
+    assert len({step["graphio"][0] for step in facts["steps"]}) == 2
+
+
+def test_a_draw_has_the_name_that_one_of_the_frameworks_gives_it() -> None:
+    class Drawn:
+        name = "random_normal_1/RandomNormal:0"
+
+        class op:
+            name = "random_normal_1/RandomNormal"
+
+    def found(*names: str) -> Any:
+        return recording._drawn(Drawn(), {}, {f"draw/{name}": i for i, name in enumerate(names)})
+
+    assert found("other:0", "random_normal_1/RandomStandardNormal:0") == 1
+    assert found("random_normal_1/a:0") is None
+    assert found("random_normal_1/RandomStandardNormal:0", "random_normal_1/RandomNormal:0") == 1
+    assert found("random_normal/RandomStandardNormal:0") is None
 
 
 PROGRAM_THAT_GOES_ON = """
