@@ -274,7 +274,8 @@ def page(results: Mapping[str, Result], programs: Sequence[Program]) -> str:
         "*losses*: the number of the first steps whose fetched values agree with those of "
         "TensorFlow 2.21 (`tensorflow.compat.v1`), with the same weights, feeds and draws, by "
         "`graphio compare`; where they differ, the step and the first tensor; where TensorFlow "
-        "cannot run the program, its error. *not tried*: the run was left out.",
+        "cannot run the program, its error. *not tried*: the run was left out. Both Pythons need "
+        "scipy, scikit-learn and networkx, which some programs import.",
         "",
         f"{_totals(results)}.",
         "",
