@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphio.contrib.framework import nest
 from graphio.contrib.framework.arg_scope import (
@@ -97,7 +97,6 @@ from graphio.contrib.framework.variables import (
     model_variable,
     variable,
 )
-from graphio.data.record_input import RecordInput
 from graphio.framework import api_boundary, refusals
 from graphio.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from graphio.framework.tensor_spec import BoundedTensorSpec, TensorSpec
@@ -119,7 +118,6 @@ from graphio.train.loops.step_counter import (
 
 __all__ = [
     "BoundedTensorSpec",
-    "RecordInput",
     "TensorSpec",
     "VariableDeviceChooser",
     "add_arg_scope",
@@ -215,6 +213,16 @@ __all__ = [
 ]
 
 api_boundary.guard_namespace(sys.modules[__name__])
+__all__ += ["RecordInput"]
 
-if not TYPE_CHECKING:
-    __getattr__ = refusals.getter(__name__)
+if TYPE_CHECKING:
+    from graphio.data.record_input import RecordInput as RecordInput
+else:
+    _refuse = refusals.getter(__name__)
+
+    def __getattr__(name: str) -> Any:
+        if name == "RecordInput":  # at its first use: programs without it load no tf.data
+            from graphio.data.record_input import RecordInput
+
+            return RecordInput
+        return _refuse(name)
