@@ -155,9 +155,10 @@ def assert_same_structure(
         expand_composites: as in flatten.
 
     Raises:
-        TypeError: they hold the same in sequences of different types.
+        TypeError: they hold the same in sequences of different types; or a flag is a tensor.
         ValueError: they differ otherwise.
     """
+    check_types = bool(check_types)  # a tensor has no truth value, which leaves report, too
     if expand_composites and isinstance(nest1, Composite) != isinstance(nest2, Composite):
         raise ValueError(f"the structures differ: {nest1!r} and {nest2!r}")
     if is_nested(nest1) != is_nested(nest2):

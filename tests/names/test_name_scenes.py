@@ -82,3 +82,11 @@ def test_weights_that_do_not_fit_are_refused() -> None:
             sampler(*given, unigrams=[1.0, 2.0])
         with pytest.raises(NotImplementedError, match="num_shards is 2"):
             sampler(*given, unigrams=[1.0, 2.0, 3.0], num_shards=2, shard=2)
+
+
+def test_the_flags_of_assert_same_structure_are_not_tensors() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant(1.0)
+        for flag in ("check_types", "expand_composites"):
+            with pytest.raises(TypeError):
+                tf.nest.assert_same_structure(x, x, **{flag: x})
