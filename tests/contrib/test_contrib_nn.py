@@ -153,3 +153,8 @@ def test_sampled_sparse_softmax_loss_is_a_softmax_over_true_and_sampled_classes(
 def test_contrib_signal_is_what_became_tf_signal() -> None:
     for name in tf.contrib.signal.__all__:
         assert getattr(tf.contrib.signal, name) is getattr(tf.signal, name), name
+
+
+def test_sparsemax_refuses_a_single_row_without_its_axis() -> None:
+    with pytest.raises(ValueError, match=r"logits have shape \(2,\), expected \(n, classes\)"):
+        tf.contrib.sparsemax.sparsemax([1.0, 2.0])

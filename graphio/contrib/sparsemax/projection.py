@@ -25,9 +25,14 @@ def sparsemax(logits: Any, name: str | None = None) -> Tensor:
     Args:
         logits: floating (n, classes). A row with a nan, with inf, or of -inf alone gives nan.
         name: name scope of the operations.
+
+    Raises:
+        ValueError: logits have another rank.
     """
     with name_scope(name, "sparsemax"):
         z = convert_to_tensor(logits, name="logits")
+        if z.shape.ndims not in (2, None):
+            raise ValueError(f"sparsemax: logits have shape {z.shape}, expected (n, classes)")
         dtype = z.dtype
         rows, classes = array.unstack(array.shape(z), num=2)
         descending = top_k(z, classes).values
