@@ -1,10 +1,10 @@
-"""The cost of imports: CPU time and modules of graphio and of each part of tf.contrib.
+"""The cost of imports: CPU time and modules of graphio, of each part of tf.contrib, of its names.
 
     python benchmarks/import_time.py [--runs 5]
 
 Each is imported in a new process, after what a program has imported before it: numpy, then graphio
-with its builder. The minimum of the runs is printed. tests/contrib/test_contrib_imports.py counts
-the modules.
+with its builder. The minimum of the runs is printed. A name is looked up, which loads what it
+needs. tests/contrib/test_contrib_imports.py counts the modules.
 """
 
 from __future__ import annotations
@@ -15,6 +15,19 @@ import subprocess
 import sys
 
 import graphio.contrib
+
+#: names that programs use first, of parts whose import alone loads none of their modules
+NAMES = (
+    "data.map_and_batch",
+    "distributions.Binomial",
+    "framework.assign_from_checkpoint_fn",
+    "layers.fully_connected",
+    "learn.run_n",
+    "opt.AdamWOptimizer",
+    "slim.conv2d",
+    "slim.learning.train",
+    "training.HParams",
+)
 
 CHILD = """
 import sys, time
@@ -44,9 +57,10 @@ def main() -> None:
     rows = [("graphio", "import numpy", "import graphio"), ("the builder", "import graphio", built)]
     for part in pkgutil.iter_modules(graphio.contrib.__path__):
         rows.append((f"contrib.{part.name}", built, f"graphio.contrib.{part.name}"))
+    rows += [(f"contrib.{name}", built, f"graphio.contrib.{name}") for name in NAMES]
     for name, first, then in rows:
         milliseconds, modules = cost(first, then, runs)
-        print(f"{name:24s} {milliseconds:7.1f} ms  {modules:4d} modules", flush=True)
+        print(f"{name:36s} {milliseconds:7.1f} ms  {modules:4d} modules", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python tools/imports.py [--edges]
 
 Prints one line with the totals, then the modules of every circle of two or more, largest first;
-with --edges also the imports inside functions. Imports for type checkers only (under
+with --edges also the imports inside functions, to which those of a namespace's table of names are
+counted. Imports for type checkers only (under
 TYPE_CHECKING) are not counted. tests/architecture/test_architecture.py checks the same imports
 against the order of the packages.
 """
@@ -19,6 +20,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 #: the compiled module, which imports nothing
 COMPILED = "graphio.cinfer._native"
+#: the table of a namespace whose names are looked up at their first use (support/lazy_names.py)
+LAZY = "_NAMES"
 
 
 class Import(NamedTuple):
@@ -61,6 +64,9 @@ def _imported(tree: ast.AST, inside: bool) -> Iterator[tuple[str, bool]]:
             yield from ((alias.name, inside) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from ((f"{node.module}.{alias.name}", inside) for alias in node.names)
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == LAZY:
+            table = ast.literal_eval(node.value or ast.Dict([], []))
+            yield from ((f"{home}.{name}", True) for home, names in table.items() for name in names)
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             executed = node.body if ast.unparse(node.test).startswith("not ") else node.orelse
             for statement in executed:

@@ -57,6 +57,8 @@ __all__ = [
     "make_one_shot_iterator",
 ]
 
+_GUARDED_MODULES = (experimental,)
+
 
 @api_guard.guarded
 def get_output_types(dataset_or_iterator: Dataset | Iterator) -> object:

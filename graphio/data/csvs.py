@@ -23,7 +23,7 @@ from graphio.framework.constants import as_array
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.strings.csv_lines import check_delimiter, fields_of, number_of
-from graphio.support import errors
+from graphio.support import api_guard, errors
 
 __all__ = ["CsvDataset", "make_csv_dataset"]
 
@@ -162,6 +162,7 @@ def _column(default: Any) -> tuple[Any, Any]:
     return dtype, value
 
 
+@api_guard.guarded
 def make_csv_dataset(
     file_pattern: Any,
     batch_size: int,

@@ -18,12 +18,14 @@ from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array import surface as array
 from graphio.ops.checks.asserts import assert_less_equal
 from graphio.ops.strings.example import parse_example
+from graphio.support import api_guard
 
 __all__ = ["dense_to_sparse_batch", "make_batched_features_dataset", "parse_example_dataset"]
 
 Transformation = Callable[[Dataset], Dataset]
 
 
+@api_guard.unguarded
 def parse_example_dataset(
     features: Mapping[str, Any] | None, num_parallel_calls: Any = 1
 ) -> Transformation:
@@ -58,6 +60,7 @@ def parse_example_dataset(
     return apply
 
 
+@api_guard.guarded
 def make_batched_features_dataset(
     file_pattern: Any,
     batch_size: Any,
@@ -116,6 +119,7 @@ def make_batched_features_dataset(
     return data.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
+@api_guard.unguarded
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
     """Batches elements of different sizes as SparseTensors: every entry of an element is one.
 

@@ -60,7 +60,7 @@ from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array.index import gather
 from graphio.ops.array.joining import stack
 from graphio.ops.math import comparison, elementwise, reduction
-from graphio.support import public_path
+from graphio.support import api_guard, public_path
 
 __all__ = [
     "AUTOTUNE",
@@ -125,11 +125,13 @@ Transformation = Callable[[Dataset], Dataset]
 _OF_UNIQUE = (dtypes.int32, dtypes.int64, dtypes.string)
 
 
+@api_guard.unguarded
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
     """shuffle(buffer_size, seed), then repeat(count)."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
+@api_guard.unguarded
 def map_and_batch(
     map_func: Callable[..., Any],
     batch_size: Any,
@@ -150,6 +152,7 @@ def map_and_batch(
 map_and_batch_with_legacy_function = map_and_batch
 
 
+@api_guard.unguarded
 def parallel_interleave(
     map_func: Callable[..., Any],
     cycle_length: Any,
@@ -162,21 +165,25 @@ def parallel_interleave(
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 
 
+@api_guard.unguarded
 def unbatch() -> Transformation:
     """See Dataset.unbatch."""
     return lambda dataset: dataset.unbatch()
 
 
+@api_guard.unguarded
 def enumerate_dataset(start: Any = 0) -> Transformation:
     """See Dataset.enumerate."""
     return lambda dataset: dataset.enumerate(start)
 
 
+@api_guard.unguarded
 def ignore_errors() -> Transformation:
     """Leaves out the elements whose making raises an error of a run."""
     return without_errors
 
 
+@api_guard.unguarded
 def unique() -> Transformation:
     """Leaves out elements that have come before.
 
@@ -198,6 +205,7 @@ def unique() -> Transformation:
     return apply
 
 
+@api_guard.unguarded
 def take_while(predicate: Callable[..., Any]) -> Transformation:
     """The elements before the first of which predicate is false."""
 
@@ -210,6 +218,7 @@ def take_while(predicate: Callable[..., Any]) -> Transformation:
     return apply
 
 
+@api_guard.unguarded
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
     """As map, with a state that is handed on.
 
@@ -235,6 +244,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
     return apply
 
 
+@api_guard.unguarded
 def group_by_window(
     key_func: Callable[..., Any],
     reduce_func: Callable[..., Any],
@@ -299,6 +309,7 @@ class Reducer:
         self.finalize_func = finalize_func
 
 
+@api_guard.unguarded
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
     """Reduces the elements of each key to one, in the order of the keys.
 
@@ -333,6 +344,7 @@ def _integer(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@api_guard.unguarded
 def bucket_by_sequence_length(
     element_length_func: Callable[..., Any],
     bucket_boundaries: Sequence[int],
@@ -399,6 +411,7 @@ def _to_boundary(grouped: Dataset, shapes: Any, bounds: Any, number: Any) -> Any
     return structure.pack(grouped.element_specs, [full(TensorShape(s)) for s in flat])
 
 
+@api_guard.unguarded
 def choose_from_datasets(
     datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
 ) -> Dataset:
@@ -426,6 +439,7 @@ def choose_from_datasets(
     )
 
 
+@api_guard.unguarded
 def sample_from_datasets(
     datasets: Sequence[Dataset],
     weights: Any = None,
@@ -498,6 +512,7 @@ def _common(datasets: Sequence[Dataset], what: str) -> Any:
     return specs
 
 
+@api_guard.unguarded
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:
     """Numbers without end."""
     first, each = arguments.number(start, "Counter"), arguments.number(step, "Counter")

@@ -363,6 +363,7 @@ class IteratorSaveable:
         handle.saveable = True
 
 
+@api_guard.guarded
 def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
     """An iterator's position as an entry of a Saver's var_list or of SAVEABLE_OBJECTS.
 

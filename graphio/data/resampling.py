@@ -24,6 +24,7 @@ from graphio.ops.array.joining import stack
 from graphio.ops.base.primitive import cast
 from graphio.ops.math import reduction
 from graphio.ops.random.core import random_uniform
+from graphio.support import api_guard
 
 __all__ = ["rejection_resample"]
 
@@ -31,6 +32,7 @@ _BATCH = 32  # classes after which the estimate of the shares changes
 _SMOOTHING = 10  # of each class, as if they had come already
 
 
+@api_guard.unguarded
 def rejection_resample(
     class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
 ) -> Callable[[Dataset], Dataset]:

@@ -16,6 +16,7 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.base.host import host_call
+from graphio.support import api_guard
 
 __all__ = [
     "INFINITE_CARDINALITY",
@@ -134,6 +135,7 @@ def _count(stage: Stage) -> int:
     return rule(stage, counts)
 
 
+@api_guard.unguarded
 def cardinality(dataset: Dataset) -> Tensor:
     """The number of a dataset's elements, as far as it is known without running it.
 
@@ -173,11 +175,13 @@ def without_errors(dataset: Dataset) -> Dataset:
     return dataset._derived(lambda o: elements.IgnoreErrors(dataset.open(o)))
 
 
+@api_guard.unguarded
 def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Any:
     """Leaves a dataset as it is: there is one device."""
     return lambda dataset: dataset.with_options(dataset.options())
 
 
+@api_guard.unguarded
 def prefetch_to_device(device: Any, buffer_size: Any = None) -> Any:
     """See Dataset.prefetch: there is one device."""
     return lambda dataset: dataset.prefetch(AUTOTUNE if buffer_size is None else buffer_size)

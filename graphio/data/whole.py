@@ -16,7 +16,7 @@ from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Operation, Tensor
 from graphio.ops.base.host import host_call
-from graphio.support import errors
+from graphio.support import api_guard, errors
 
 
 def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any, name: str | None) -> Any:
@@ -111,6 +111,7 @@ def state_function(reduce_func: Any, specs: Any, dataset: Dataset, what: str) ->
         specs = wider
 
 
+@api_guard.guarded
 def get_single_element(dataset: Dataset) -> Any:
     """The only element of a dataset: tensors to be run.
 

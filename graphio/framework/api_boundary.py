@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from graphio.framework import scopes, source, tracebacks
 from graphio.framework.graph_state import rollback
-from graphio.support import api_guard, public_path
+from graphio.support import api_guard, lazy_names, public_path
 from graphio.support.api_guard import Guard
 
 __all__ = [
@@ -110,11 +110,13 @@ _exported: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 def export(value: Any, module: str, name: str) -> Any:
     """The public form of a function, one for each function; anything else is itself. Functions and
-    classes pickle by the first public name that they get.
+    classes pickle by their name in a namespace of lazy_names, else by the first public name that
+    they get.
 
     Raises:
         TypeError: the function has no mark of api_guard.
     """
+    module = lazy_names.namespace_of(getattr(value, "__module__", ""), name) or module
     if not isinstance(value, types.FunctionType):
         public_path.name_class(value, module, name)
         return value
@@ -136,8 +138,8 @@ def export(value: Any, module: str, name: str) -> Any:
 
 def guard_namespace(module: types.ModuleType) -> None:
     """Replaces each function that a namespace exports by its public form, also in the modules that
-    it names as `_GUARDED_MODULES`."""
-    for name in getattr(module, "__all__", ()):
-        setattr(module, name, export(getattr(module, name), module.__name__, name))
+    it names as `_GUARDED_MODULES`. Names that it looks up at their first use get theirs then."""
+    for name in set(getattr(module, "__all__", ())) & vars(module).keys():
+        setattr(module, name, export(vars(module)[name], module.__name__, name))
     for inner in getattr(module, "_GUARDED_MODULES", ()):
         guard_namespace(inner)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -49,7 +48,7 @@ class Served(types.ModuleType):
             getattr(self, name)
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _Finder:
     """Finds the modules below a package.
 
     Args:
@@ -75,7 +74,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not fullname.startswith(self.prefix):
             return None
         if self._find(fullname) is not None:
-            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+            loader: Any = self  # importlib.abc, whose Loader it may be, imports tempfile and more
+            return importlib.machinery.ModuleSpec(fullname, loader, is_package=True)
         if importlib.machinery.PathFinder.find_spec(fullname, path) is None:
             text = self._refuse(fullname)
             if text is not None:

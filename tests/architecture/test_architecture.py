@@ -137,8 +137,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 #: modules that no module of graphio imports by its path, and what loads them
 LOADED_OTHERWISE = {
     "graphio.compat.v1": "programs: import graphio.compat.v1 as tf",
-    "graphio.contrib.learn.learn_runner": "its package, by name, when it is first used",
-    "graphio.contrib.learn.models": "its package, by name, when it is first used",
     "graphio.onnx.backend": "tools of ONNX, as their backend",
     "graphio.onnx.upgrade.compatible": "the test that every change of an operator has a rule",
     "graphio.python.spawned.tensorflow": "new processes of a program, as tensorflow",

@@ -29,7 +29,6 @@ UNGUARDED_NAMESPACES = {
     "config.experimental": "describes processors",
     "config.optimizer": "keeps wishes",
     "config.threading": "counts threads",
-    "data.experimental": "its functions call guarded methods of Dataset",
     "dtypes": "looks dtypes up",
     "errors": "maps classes of errors to codes",
     "flags": "parses command lines",

@@ -2,216 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from graphio.framework import refusals
+from graphio.support import lazy_names
 
-import numpy as np
+#: names by the modules that have them
+_NAMES: dict[str, tuple[str, ...]] = {
+    "graphio.contrib.data.transformations": (
+        "assert_element_shape", "batch_and_drop_remainder", "padded_batch_and_drop_remainder",
+        "read_batch_features", "reduce_dataset", "sliding_window_batch", "sloppy_interleave",
+    ),
+    "graphio.data.bases.lmdb_files": ("LMDBDataset",),
+    "graphio.data.experimental": (
+        "AUTOTUNE", "Counter", "CsvDataset", "Optional", "RandomDataset", "Reducer", "SqlDataset",
+        "StatsAggregator", "TFRecordWriter", "bucket_by_sequence_length", "choose_from_datasets",
+        "copy_to_device", "dense_to_sparse_batch", "enumerate_dataset", "get_next_as_optional",
+        "get_single_element", "group_by_reducer", "group_by_window", "ignore_errors",
+        "latency_stats", "make_batched_features_dataset", "make_csv_dataset",
+        "make_saveable_from_iterator", "map_and_batch", "parallel_interleave",
+        "parse_example_dataset", "prefetch_to_device", "rejection_resample", "sample_from_datasets",
+        "scan", "shuffle_and_repeat", "unbatch", "unique",
+    ),
+    "graphio.data.statistics.measuring": ("set_stats_aggregator",),
+    "graphio.train.loops.input_pipeline_hook": ("CheckpointInputPipelineHook",),
+}  # fmt: skip
 
-from graphio.contrib.framework.tensors import with_shape
-from graphio.data import structure
-from graphio.data.bases.lmdb_files import LMDBDataset
-from graphio.data.dataset import Dataset
-from graphio.data.experimental import (
-    AUTOTUNE,
-    Counter,
-    CsvDataset,
-    Optional,
-    RandomDataset,
-    Reducer,
-    SqlDataset,
-    StatsAggregator,
-    TFRecordWriter,
-    bucket_by_sequence_length,
-    choose_from_datasets,
-    copy_to_device,
-    dense_to_sparse_batch,
-    enumerate_dataset,
-    get_next_as_optional,
-    get_single_element,
-    group_by_reducer,
-    group_by_window,
-    ignore_errors,
-    latency_stats,
-    make_batched_features_dataset,
-    make_csv_dataset,
-    make_saveable_from_iterator,
-    map_and_batch,
-    parallel_interleave,
-    parse_example_dataset,
-    prefetch_to_device,
-    rejection_resample,
-    sample_from_datasets,
-    scan,
-    shuffle_and_repeat,
-    unbatch,
-    unique,
-)
-from graphio.data.readers import TFRecordDataset
-from graphio.data.statistics.measuring import set_stats_aggregator
-from graphio.framework.tensor_shape import TensorShape
-from graphio.train.loops.input_pipeline_hook import CheckpointInputPipelineHook
-
-__all__ = [
-    "AUTOTUNE",
-    "CheckpointInputPipelineHook",
-    "Counter",
-    "CsvDataset",
-    "LMDBDataset",
-    "Optional",
-    "RandomDataset",
-    "Reducer",
-    "SqlDataset",
-    "StatsAggregator",
-    "TFRecordWriter",
-    "assert_element_shape",
-    "batch_and_drop_remainder",
-    "bucket_by_sequence_length",
-    "choose_from_datasets",
-    "copy_to_device",
-    "dense_to_sparse_batch",
-    "enumerate_dataset",
-    "get_next_as_optional",
-    "get_single_element",
-    "group_by_reducer",
-    "group_by_window",
-    "ignore_errors",
-    "latency_stats",
-    "make_batched_features_dataset",
-    "make_csv_dataset",
-    "make_saveable_from_iterator",
-    "map_and_batch",
-    "padded_batch_and_drop_remainder",
-    "parallel_interleave",
-    "parse_example_dataset",
-    "prefetch_to_device",
-    "read_batch_features",
-    "reduce_dataset",
-    "rejection_resample",
-    "sample_from_datasets",
-    "scan",
-    "set_stats_aggregator",
-    "shuffle_and_repeat",
-    "sliding_window_batch",
-    "sloppy_interleave",
-    "unbatch",
-    "unique",
-]
-
-Transformation = Callable[[Dataset], Dataset]
-
-
-def batch_and_drop_remainder(batch_size: Any) -> Transformation:
-    """Dataset.batch, without a last batch that is smaller."""
-    return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
-
-
-def padded_batch_and_drop_remainder(
-    batch_size: Any, padded_shapes: Any, padding_values: Any = None
-) -> Transformation:
-    """Dataset.padded_batch, without a last batch that is smaller."""
-
-    def apply(dataset: Dataset) -> Dataset:
-        return dataset.padded_batch(
-            batch_size, padded_shapes, padding_values=padding_values, drop_remainder=True
-        )
-
-    return apply
-
-
-def sloppy_interleave(
-    map_func: Callable[..., Dataset], cycle_length: int, block_length: int = 1
-) -> Transformation:
-    """parallel_interleave; the order, which may be any here, is always that of the data."""
-    return parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
-
-
-def assert_element_shape(expected_shapes: Any) -> Transformation:
-    """Elements of these shapes, nested as the elements are; unknown sizes are not compared.
-
-    Raises:
-        ValueError: when applied: a shape that is known differs.
-
-    Raises, when run:
-        InvalidArgumentError: the shape of an element differs.
-    """
-
-    def apply(dataset: Dataset) -> Dataset:
-        specs = dataset.element_specs
-        found = structure.up_to(specs, expected_shapes, "assert_element_shape")
-        shapes = [TensorShape(shape) for shape in found]
-        for spec, shape in zip(structure.flatten(specs), shapes, strict=True):
-            spec.shape.merge_with(shape)
-
-        def checked(*element: Any) -> Any:
-            value = element if isinstance(specs, tuple) else element[0]
-            pairs = zip(shapes, structure.flatten(value), strict=True)
-            tensors = [t if s.ndims is None else with_shape(s, t) for s, t in pairs]
-            return structure.pack(value, tensors)
-
-        return dataset.map(checked)
-
-    return apply
-
-
-def reduce_dataset(dataset: Dataset, reducer: Reducer) -> Any:
-    """The last state of a reducer over a data set: tensors to be run; finalize_func is not called.
-
-    Raises:
-        TypeError: dataset is none.
-    """
-    if not isinstance(dataset, Dataset):
-        raise TypeError(f"`dataset` must be a `tf.data.Dataset` object, got {dataset!r}.")
-    return dataset.reduce(reducer.init_func(np.int64(0)), reducer.reduce_func)
-
-
-def sliding_window_batch(
-    window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1
-) -> Transformation:
-    """Batches that overlap: each begins window_shift elements after the one before.
-
-    Args:
-        window_size: elements of a batch; a short last one is left out.
-        stride: window_shift's old name.
-        window_shift: None: 1.
-        window_stride: between the elements of a batch.
-
-    Raises:
-        ValueError: both stride and window_shift.
-    """
-    if stride is not None and window_shift is not None:
-        raise ValueError("Cannot specify both `stride` and `window_shift`")
-    shift = next((one for one in (window_shift, stride) if one is not None), 1)
-
-    def batch(*window: Any) -> Dataset:
-        whole = window if len(window) > 1 else window[0]
-        parts = structure.mapped(lambda part: part.batch(window_size), whole)
-        return parts if isinstance(parts, Dataset) else Dataset.zip(parts)
-
-    return lambda dataset: dataset.window(
-        window_size, shift, window_stride, drop_remainder=True
-    ).flat_map(batch)
-
-
-def read_batch_features(
-    file_pattern: Any,
-    batch_size: Any,
-    features: Mapping[str, Any],
-    reader: Callable[..., Any] = TFRecordDataset,
-    reader_args: Sequence[Any] | None = None,
-    randomize_input: bool = True,
-    num_epochs: Any = None,
-    capacity: Any = 10000,
-) -> Any:
-    """The next batch of make_batched_features_dataset, whose shuffle and shuffle_buffer_size are
-    randomize_input and capacity: a dict of tensors."""
-    data = make_batched_features_dataset(
-        file_pattern,
-        batch_size,
-        features,
-        reader=reader,
-        reader_args=reader_args,
-        shuffle=randomize_input,
-        num_epochs=num_epochs,
-        shuffle_buffer_size=capacity,
-    )
-    return data.make_one_shot_iterator().get_next()
+lazy_names.install(__name__, _NAMES, refusals.getter(__name__))

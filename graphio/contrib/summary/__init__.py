@@ -5,59 +5,23 @@ writers      event files; recording: when summaries are written; operations: wha
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from graphio.framework import refusals
+from graphio.support import lazy_names
 
-from graphio.contrib.summary.operations import (
-    all_summary_ops,
-    audio,
-    eval_dir,
-    generic,
-    graph,
-    histogram,
-    image,
-    import_event,
-    initialize,
-    scalar,
-)
-from graphio.contrib.summary.recording import (
-    always_record_summaries,
-    never_record_summaries,
-    record_summaries_every_n_global_steps,
-    should_record_summaries,
-)
-from graphio.contrib.summary.writers import (
-    SummaryWriter,
-    create_file_writer,
-    create_summary_file_writer,
-    flush,
-    summary_writer_initializer_op,
-)
-from graphio.framework import api_boundary, refusals
+#: names by the modules that have them
+_NAMES: dict[str, tuple[str, ...]] = {
+    "graphio.contrib.summary.operations": (
+        "all_summary_ops", "audio", "eval_dir", "generic", "graph", "histogram", "image",
+        "import_event", "initialize", "scalar",
+    ),
+    "graphio.contrib.summary.recording": (
+        "always_record_summaries", "never_record_summaries",
+        "record_summaries_every_n_global_steps", "should_record_summaries",
+    ),
+    "graphio.contrib.summary.writers": (
+        "SummaryWriter", "create_file_writer", "create_summary_file_writer", "flush",
+        "summary_writer_initializer_op",
+    ),
+}  # fmt: skip
 
-__all__ = [
-    "SummaryWriter",
-    "all_summary_ops",
-    "always_record_summaries",
-    "audio",
-    "create_file_writer",
-    "create_summary_file_writer",
-    "eval_dir",
-    "flush",
-    "generic",
-    "graph",
-    "histogram",
-    "image",
-    "import_event",
-    "initialize",
-    "never_record_summaries",
-    "record_summaries_every_n_global_steps",
-    "scalar",
-    "should_record_summaries",
-    "summary_writer_initializer_op",
-]
-
-api_boundary.guard_namespace(sys.modules[__name__])
-
-if not TYPE_CHECKING:
-    __getattr__ = refusals.getter(__name__)
+lazy_names.install(__name__, _NAMES, refusals.getter(__name__))

@@ -10,65 +10,28 @@ May import train, contrib.rnn and below.
 
 from __future__ import annotations
 
-import sys
+from graphio.framework import refusals
+from graphio.support import lazy_names
 
-from graphio.contrib.training.bucketing import bucket, bucket_by_sequence_length
-from graphio.contrib.training.evaluation import (
-    StopAfterNEvalsHook,
-    SummaryAtEndHook,
-    evaluate_once,
-    evaluate_repeatedly,
-    get_or_create_eval_step,
-    wait_for_new_checkpoint,
-)
-from graphio.contrib.training.hparam import HParamDef, HParams, parse_values
-from graphio.contrib.training.placement import (
-    GreedyLoadBalancingStrategy,
-    RandomStrategy,
-    byte_size_load_fn,
-)
-from graphio.contrib.training.resampling import resample_at_rate, weighted_resample
-from graphio.contrib.training.sampling import rejection_sample, stratified_sample
-from graphio.contrib.training.steps import (
-    add_gradients_summaries,
-    clip_gradient_norms,
-    clip_gradient_norms_fn,
-    create_train_op,
-    multiply_gradients,
-    train,
-)
-from graphio.framework import api_boundary, refusals
-from graphio.queues.feeding import FeedingQueueRunner
-from graphio.train.checkpoints.warm_starting import checkpoints_iterator
+#: names by the modules that have them
+_NAMES: dict[str, tuple[str, ...]] = {
+    "graphio.contrib.training.bucketing": ("bucket", "bucket_by_sequence_length"),
+    "graphio.contrib.training.evaluation": (
+        "StopAfterNEvalsHook", "SummaryAtEndHook", "evaluate_once", "evaluate_repeatedly",
+        "get_or_create_eval_step", "wait_for_new_checkpoint",
+    ),
+    "graphio.contrib.training.hparam": ("HParamDef", "HParams", "parse_values"),
+    "graphio.contrib.training.placement": (
+        "GreedyLoadBalancingStrategy", "RandomStrategy", "byte_size_load_fn",
+    ),
+    "graphio.contrib.training.resampling": ("resample_at_rate", "weighted_resample"),
+    "graphio.contrib.training.sampling": ("rejection_sample", "stratified_sample"),
+    "graphio.contrib.training.steps": (
+        "add_gradients_summaries", "clip_gradient_norms", "clip_gradient_norms_fn",
+        "create_train_op", "multiply_gradients", "train",
+    ),
+    "graphio.queues.feeding": ("FeedingQueueRunner",),
+    "graphio.train.checkpoints.warm_starting": ("checkpoints_iterator",),
+}  # fmt: skip
 
-__all__ = [
-    "FeedingQueueRunner",
-    "GreedyLoadBalancingStrategy",
-    "HParamDef",
-    "HParams",
-    "RandomStrategy",
-    "StopAfterNEvalsHook",
-    "SummaryAtEndHook",
-    "add_gradients_summaries",
-    "bucket",
-    "bucket_by_sequence_length",
-    "byte_size_load_fn",
-    "checkpoints_iterator",
-    "clip_gradient_norms",
-    "clip_gradient_norms_fn",
-    "create_train_op",
-    "evaluate_once",
-    "evaluate_repeatedly",
-    "get_or_create_eval_step",
-    "multiply_gradients",
-    "parse_values",
-    "rejection_sample",
-    "resample_at_rate",
-    "stratified_sample",
-    "train",
-    "wait_for_new_checkpoint",
-    "weighted_resample",
-]
-
-api_boundary.guard_namespace(sys.modules[__name__])
-__getattr__ = refusals.getter(__name__)
+lazy_names.install(__name__, _NAMES, refusals.getter(__name__))

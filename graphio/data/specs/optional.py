@@ -23,7 +23,7 @@ from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.array.surface import identity
 from graphio.ops.base.host import host_call
-from graphio.support import errors
+from graphio.support import api_guard, errors
 
 __all__ = ["Optional", "get_next_as_optional"]
 
@@ -166,7 +166,7 @@ def _unwrapped(session: Any) -> Callable[[Any], list[Array]]:
     return call
 
 
-@api_boundary.rolling_back
+@api_guard.guarded
 def get_next_as_optional(iterator: Iterator) -> Optional:
     """The next element of an iterator as an Optional, which has no value at the end of the data.
 

@@ -20,6 +20,7 @@ from graphio.framework.tensor import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.framework.tensor_spec import TensorSpec
 from graphio.ops.control_flow.tensor_array_spec import TensorArraySpec
+from graphio.support import api_guard
 
 __all__ = [
     "DatasetStructure",
@@ -36,16 +37,19 @@ __all__ = [
 _DATASETS: Attachment[dict[Tensor, Dataset]] = Attachment("datasets of tensors", lambda root: {})
 
 
+@api_guard.unguarded
 def TensorStructure(dtype: Any, shape: Any) -> TensorSpec:
     """tf.TensorSpec(shape, dtype)."""
     return TensorSpec(shape, dtype)
 
 
+@api_guard.unguarded
 def SparseTensorStructure(dtype: Any, shape: Any) -> SparseTensorSpec:
     """tf.SparseTensorSpec(shape, dtype)."""
     return SparseTensorSpec(shape, dtype)
 
 
+@api_guard.unguarded
 def TensorArrayStructure(
     dtype: Any, element_shape: Any, dynamic_size: Any, infer_shape: Any
 ) -> TensorArraySpec:
@@ -53,6 +57,7 @@ def TensorArrayStructure(
     return TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
 
 
+@api_guard.unguarded
 def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:
     """The element_spec of a dataset or an iterator.
 
@@ -68,6 +73,7 @@ def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:
 
 
 @api_boundary.rolling_back
+@api_guard.guarded
 def to_variant(dataset: Dataset) -> Tensor:
     """A scalar tensor that stands for a dataset.
 
@@ -96,6 +102,7 @@ def to_variant(dataset: Dataset) -> Tensor:
 
 
 @api_boundary.rolling_back
+@api_guard.guarded
 def from_variant(variant: Tensor, structure: Any) -> Dataset:
     """The dataset of a tensor that to_variant gave.
 

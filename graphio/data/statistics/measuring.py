@@ -15,6 +15,7 @@ from graphio.data.statistics.aggregator import StatsAggregator
 from graphio.framework import dtypes
 from graphio.framework.constants import as_array
 from graphio.framework.tensor import Tensor
+from graphio.support import api_guard
 
 __all__ = ["bytes_produced_stats", "latency_stats", "set_stats_aggregator"]
 
@@ -46,6 +47,7 @@ class _Measured(Stage):
         return found
 
 
+@api_guard.unguarded
 def latency_stats(tag: Any) -> Transformation:
     """Records the microseconds that each element takes.
 
@@ -55,6 +57,7 @@ def latency_stats(tag: Any) -> Transformation:
     return _measuring(tag, lambda element, seconds: float(int(seconds * 1e6)))
 
 
+@api_guard.unguarded
 def bytes_produced_stats(tag: Any) -> Transformation:
     """Records the bytes of each element; of strings those of their characters.
 
@@ -88,6 +91,7 @@ def _measuring(tag: Any, measure: Measure) -> Transformation:
     return apply
 
 
+@api_guard.unguarded
 def set_stats_aggregator(
     stats_aggregator: StatsAggregator, prefix: str = "", counter_prefix: str = ""
 ) -> Transformation:

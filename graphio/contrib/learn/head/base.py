@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphio.contrib.layers.core import linear
-from graphio.contrib.learn.heads.losses import Loss
-from graphio.contrib.learn.heads.streams import Metric
+from graphio.contrib.learn.head.losses import Loss
+from graphio.contrib.learn.head.streams import Metric
 from graphio.contrib.learn.keys import MetricKey, ModeKeys
 from graphio.contrib.learn.model_functions import ModelFnOps
 from graphio.evaluation import metrics

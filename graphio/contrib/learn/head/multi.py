@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphio.contrib.learn.heads.base import Head, check_mode
+from graphio.contrib.learn.head.base import Head, check_mode
 from graphio.contrib.learn.keys import ModeKeys
 from graphio.contrib.learn.model_functions import ModelFnOps, no_op_train_fn
 from graphio.framework.graph import Tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphio.contrib.learn.heads.losses import spread
+from graphio.contrib.learn.head.losses import spread
 from graphio.evaluation import metrics, metrics_thresholds
 from graphio.framework import dtypes
 from graphio.framework.graph import Tensor

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sys
 
-from graphio.contrib.learn.heads.base import Head
-from graphio.contrib.learn.heads.multi import multi_head
-from graphio.contrib.learn.heads.single import (
+from graphio.contrib.learn.head.base import Head
+from graphio.contrib.learn.head.multi import multi_head
+from graphio.contrib.learn.head.single import (
     binary_svm_head,
     multi_class_head,
     multi_label_head,

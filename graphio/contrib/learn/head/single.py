@@ -16,9 +16,9 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from graphio.contrib.learn.heads import losses, streams
-from graphio.contrib.learn.heads.base import Head, SingleHead
-from graphio.contrib.learn.heads.streams import Metric
+from graphio.contrib.learn.head import losses, streams
+from graphio.contrib.learn.head.base import Head, SingleHead
+from graphio.contrib.learn.head.streams import Metric
 from graphio.contrib.learn.keys import MetricKey, PredictionKey, ProblemType
 from graphio.contrib.lookup.tables import (
     index_table_from_tensor,
