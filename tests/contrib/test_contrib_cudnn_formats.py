@@ -171,6 +171,17 @@ def test_other_vectors_numbers_of_variables_and_modes_are_refused() -> None:
         converter("CudnnGRU", 1, N, DEPTH, direction="sideways")
 
 
+@pytest.mark.parametrize("num_proj, given, expected", [(2, None, 2), (None, 1, 0), (2, 1, 2)])
+def test_each_cell_has_one_projection_if_there_are_some(
+    num_proj: int | None, given: int | None, expected: int
+) -> None:
+    formats = converter("CudnnLSTM", 2, N, DEPTH, num_proj=num_proj)
+    variables = [tf.zeros([1])] * 4
+    projections = None if given is None else [tf.zeros([N, 2])] * given
+    with pytest.raises(ValueError, match=f"has {given or 0} tensors, expected {expected}"):
+        formats.tf_canonical_to_opaque(variables, projections)
+
+
 @TARGETS
 @pytest.mark.parametrize("mode", ["recursive", "parallel", "hard"])
 def test_scores_become_weights_of_monotonic_attention(mode: str, target: str) -> None:

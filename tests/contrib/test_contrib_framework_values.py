@@ -146,6 +146,16 @@ def test_one_axis_alone_may_have_another_order(old: Path) -> None:
     assert value(short([3, 3]))[:2].any() is np.False_
 
 
+def test_a_line_of_a_vocabulary_ends_with_a_line_feed_alone(old: Path) -> None:
+    # U+2028 and form feed end lines of Python's str.splitlines, not those of a vocabulary
+    (old / "old_rows").write_text("me\u2028rcury\nve\x0cnus\r\n", newline="")
+    (old / "new_rows").write_text("ve\x0cnus\nme\u2028rcury", newline="")
+    make = framework.load_and_remap_matrix_initializer(
+        str(old / "model"), "w", 2, 3, **files(old, "row")
+    )
+    assert value(make([2, 3])).tolist() == [[110, 111, 112], [100, 101, 102]]
+
+
 def test_parts_of_a_variable_get_their_rows(old: Path) -> None:
     make = framework.load_and_remap_matrix_initializer(
         str(old / "model"), "w", 3, 3, **files(old, "row"), num_row_oov_buckets=1,

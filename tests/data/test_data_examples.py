@@ -157,6 +157,15 @@ def test_windows_overlap(size: int, shift: int, stride: int) -> None:
     assert drain(pairs) == [(row, [2 * x for x in row]) for row in expected]
 
 
+def test_windows_have_the_structure_of_the_elements() -> None:
+    window = contrib.sliding_window_batch(2)
+    with tf.Graph().as_default():
+        one = D.zip((D.range(3),)).apply(window).output_shapes
+        assert isinstance(one, tuple) and [shape.ndims for shape in one] == [1]
+        named = D.zip({"a": D.range(3)}).apply(window).output_shapes
+        assert list(named) == ["a"]
+
+
 def test_a_window_has_one_shift() -> None:
     old = contrib.sliding_window_batch(2, stride=2)
     assert drain(lambda: D.range(5).apply(old)) == [[0, 1], [2, 3]]

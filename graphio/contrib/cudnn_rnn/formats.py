@@ -143,7 +143,7 @@ class _Converter:
 
         Args:
             tf_canonicals: all matrices, then all biases, as opaque_to_tf_canonical gives them.
-            weights_proj: the projections; None: there are none.
+            weights_proj: the projections, one for each cell; None: there are none.
 
         Raises:
             ValueError: there are more or less.
@@ -155,14 +155,21 @@ class _Converter:
                 f"tf_canonicals has {len(given)} tensors, expected {expected}: of each of "
                 f"{len(self._cells())} cells the matrices, then of each the biases"
             )
+        projections = [] if weights_proj is None else list(weights_proj)
+        needed = len(self._cells()) if self._num_proj else 0
+        if len(projections) != needed:
+            raise ValueError(
+                f"weights_proj has {len(projections)} tensors, expected {needed}: num_proj is "
+                f"{self._num_proj}, and there are {len(self._cells())} cells"
+            )
         count = len(self._parts)
         matrices: list[Any] = []
         biases: list[Any] = []
         for cell in self._cells():
             start = cell * count
             matrices += self._matrices(cell, given[start : start + count])
-            if weights_proj is not None:
-                matrices.append(array.transpose(weights_proj[cell]))
+            if projections:
+                matrices.append(array.transpose(projections[cell]))
             start += expected // 2
             biases += self._halves(given[start : start + count])
         return array.concat([array.reshape(one, [-1]) for one in (*matrices, *biases)], 0)

@@ -75,7 +75,7 @@ def assert_element_shape(expected_shapes: Any) -> Transformation:
             spec.shape.merge_with(shape)
 
         def checked(*element: Any) -> Any:
-            value = element if isinstance(specs, tuple) else element[0]
+            value = _element(specs, element)
             pairs = zip(shapes, structure.flatten(value), strict=True)
             tensors = [t if s.ndims is None else with_shape(s, t) for s, t in pairs]
             return structure.pack(value, tensors)
@@ -85,12 +85,17 @@ def assert_element_shape(expected_shapes: Any) -> Transformation:
     return apply
 
 
+def _element(specs: Any, arguments: tuple[Any, ...]) -> Any:
+    """An element of a data set, by the arguments of a function that is mapped over it."""
+    return arguments if isinstance(specs, tuple) else arguments[0]
+
+
 @api_guard.guarded
 def reduce_dataset(dataset: Dataset, reducer: Reducer) -> Any:
     """The last state of a reducer over a data set: tensors to be run; finalize_func is not called.
 
     Raises:
-        TypeError: dataset is none.
+        TypeError: dataset is not a Dataset.
     """
     if not isinstance(dataset, Dataset):
         raise TypeError(f"`dataset` must be a `tf.data.Dataset` object, got {dataset!r}.")
@@ -116,14 +121,18 @@ def sliding_window_batch(
         raise ValueError("Cannot specify both `stride` and `window_shift`")
     shift = next((one for one in (window_shift, stride) if one is not None), 1)
 
-    def batch(*window: Any) -> Dataset:
-        whole = window if len(window) > 1 else window[0]
-        parts = structure.mapped(lambda part: part.batch(window_size), whole)
-        return parts if isinstance(parts, Dataset) else Dataset.zip(parts)
+    def apply(dataset: Dataset) -> Dataset:
+        specs = dataset.element_specs
 
-    return lambda dataset: dataset.window(
-        window_size, shift, window_stride, drop_remainder=True
-    ).flat_map(batch)
+        def batch(*window: Any) -> Dataset:
+            parts = structure.mapped(lambda part: part.batch(window_size), _element(specs, window))
+            return parts if isinstance(parts, Dataset) else Dataset.zip(parts)
+
+        return dataset.window(window_size, shift, window_stride, drop_remainder=True).flat_map(
+            batch
+        )
+
+    return apply
 
 
 @api_guard.guarded

@@ -179,7 +179,8 @@ class _Axis:
 
 def _lines(file: Any) -> list[str]:
     with GFile(_path(file)) as opened:
-        return str(opened.read()).splitlines()
+        lines = str(opened.read()).split("\n")  # a name may have other line separators of Unicode
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
 def _path(file: Any) -> str:

@@ -107,7 +107,7 @@ def convolution(
         if conv_dims is not None and conv_dims + 2 != rank:
             raise ValueError(f"Convolution expects input with rank {conv_dims + 2}, got {rank}")
         if rank not in _BY_RANK:
-            raise ValueError("Convolution not supported for input with rank", rank)
+            raise ValueError(f"Convolution not supported for input with rank {rank}")
         layer = _BY_RANK[rank](
             filters=num_outputs,
             kernel_size=kernel_size,

@@ -111,7 +111,7 @@ def bow_encoder(
         )
         if not sparse_lookup:
             if isinstance(ids, SparseTensor):
-                raise TypeError("ids are expected to be dense Tensor, got: %s", ids)
+                raise TypeError(f"ids are expected to be dense Tensor, got: {ids}")
             return reduction.reduce_mean(embedding_lookup(embeddings, ids), axis=1)
         sparse_ids = ids if isinstance(ids, SparseTensor) else _without_zeros(ids)
         return safe_embedding_lookup_sparse([embeddings], sparse_ids, combiner="mean", default_id=0)

@@ -140,7 +140,7 @@ def _rate(given: Any) -> Any:
             f"Learning rate should be 0d Tensor or float. Got {given} of type {type(given)}"
         )
     if given < 0.0:
-        raise ValueError("Invalid learning_rate %s.", given)
+        raise ValueError(f"Invalid learning_rate {given}.")
     return get_variable(
         "learning_rate", [], trainable=False, initializer=constant_initializer(given)
     )

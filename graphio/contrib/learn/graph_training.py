@@ -260,29 +260,55 @@ def evaluate(
         session, saver = _restored(graph, supervisor_master, checkpoint_path)
         coordinator = Coordinator()
         threads = start_queue_runners(session, coordinator)
-    found: dict[str, Any] | None = None
+    loop = _Evaluation(session, eval_dict, update_op, feed_fn, log_every_steps)
     with session:
         reached = session.run(step_tensor)
-        step, feed = 0, None
         try:
-            try:
-                while max_steps is None or step < max_steps:
-                    feed = feed_fn() if feed_fn is not None else None
-                    step += 1
-                    if update_op is not None:
-                        session.run(update_op, feed_dict=feed)
-                    if update_op is None or step % log_every_steps == 0:
-                        found = session.run(eval_dict, feed_dict=feed)
-            finally:
-                if update_op is not None or found is None:
-                    found = session.run(eval_dict, feed_dict=feed)
+            loop.run(max_steps)
         except (errors.OutOfRangeError, StopIteration) as error:
-            logging.info("The data have ended after %d steps: %s", step, error)
+            logging.info("The data have ended after %d steps: %s", loop.step, error)
         finally:
             coordinator.request_stop()
             coordinator.join(threads, stop_grace_period_secs=120)
-    _write(output_dir, found or {}, int(reached))
-    return found, reached
+    _write(output_dir, loop.found or {}, int(reached))
+    return loop.found, reached
+
+
+class _Evaluation:
+    """The steps of an evaluation.
+
+    Attributes:
+        found: the last values; None: there are none.
+        step: that of the last update.
+    """
+
+    def __init__(
+        self, session: Any, eval_dict: dict[str, Any], update_op: Any, feed_fn: Any, log_every: int
+    ) -> None:
+        self._session, self._eval_dict, self._update_op = session, eval_dict, update_op
+        self._feed_fn, self._log_every = feed_fn, log_every
+        self._feed: Any = None
+        self._evaluated_step: int | None = None
+        self.found: dict[str, Any] | None = None
+        self.step = 0
+
+    def run(self, most: int | None) -> None:
+        """Runs steps, and evaluates the last one unless it was."""
+        try:
+            while most is None or self.step < most:
+                self.step += 1
+                self._feed = self._feed_fn() if self._feed_fn is not None else None
+                if self._update_op is not None:
+                    self._session.run(self._update_op, feed_dict=self._feed)
+                if self._update_op is None or self.step % self._log_every == 0:
+                    self._evaluate()
+        finally:
+            if self.found is None or self._evaluated_step != self.step:
+                self._evaluate()
+
+    def _evaluate(self) -> None:
+        self.found = self._session.run(self._eval_dict, feed_dict=self._feed)
+        self._evaluated_step = self.step
 
 
 def _restored(graph: Graph, master: str, checkpoint: Any) -> tuple[Any, Saver | None]:

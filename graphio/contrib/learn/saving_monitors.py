@@ -319,7 +319,7 @@ class GraphDump(BaseMonitor):
 
         Returns:
             the names of tensors with equal values; those of others, with the difference of
-            arrays, or both values. Strings are not compared.
+            arrays of numbers, or both values. Strings are not compared.
 
         Raises:
             ValueError: the other monitor lacks a value.
@@ -336,5 +336,6 @@ class GraphDump(BaseMonitor):
             if one.shape == two.shape and np.allclose(one, two, atol=atol):
                 matched.append(name)
             else:
-                others[name] = one - two if one.ndim and one.shape == two.shape else (one, two)
+                has_difference = one.ndim and one.shape == two.shape and one.dtype != np.bool_
+                others[name] = one - two if has_difference else (one, two)
         return matched, others

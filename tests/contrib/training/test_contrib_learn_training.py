@@ -147,6 +147,19 @@ def test_a_graph_without_a_checkpoint_is_evaluated_with_its_first_values(
         learn.evaluate(graph, "", None, {"loss": loss})
 
 
+@pytest.mark.parametrize("most, evaluations", [(4, 2), (5, 3)])
+def test_the_last_step_is_evaluated_once(
+    most: int, evaluations: int, tmp_path: Path, graph: Any
+) -> None:
+    tf.train.get_or_create_global_step()
+    count = tf.get_local_variable("count", [], initializer=tf.zeros_initializer())
+    found, _ = learn.evaluate(
+        graph, str(tmp_path), None, {"count": count.assign_add(1.0)}, tf.no_op(),
+        log_every_steps=2, max_steps=most,
+    )  # fmt: skip
+    assert found == {"count": evaluations}
+
+
 def hooked(used: list[Any], steps: int, folder: str | None = None) -> None:
     """Steps of a session with monitors by their hook."""
     change, _ = shrinking()
@@ -259,10 +272,16 @@ def test_the_usual_monitors_log_the_loss_and_save_summaries(tmp_path: Path) -> N
 
 def test_dumps_of_two_trainings_are_compared() -> None:
     one, two = monitors.GraphDump(), monitors.GraphDump()
-    one._data = {1: {"a:0": np.array([1.0, 2.0]), "b:0": np.float32(1), "s:0": b"x"}}
-    two._data = {1: {"a:0": np.array([1.0, 2.5]), "b:0": np.float32(1), "s:0": b"y"}}
+    masks = np.array([True, False]), np.array([True, True])
+    one._data = {
+        1: {"a:0": np.array([1.0, 2.0]), "b:0": np.float32(1), "s:0": b"x", "m:0": masks[0]}
+    }
+    two._data = {
+        1: {"a:0": np.array([1.0, 2.5]), "b:0": np.float32(1), "s:0": b"y", "m:0": masks[1]}
+    }
     matched, others = one.compare(two, 1)
     assert matched == ["b:0"] and others["a:0"].tolist() == [0, -0.5]
+    assert [mask.tolist() for mask in others["m:0"]] == [[True, False], [True, True]]
     assert one.compare(two, 2) == ([], {})
     with pytest.raises(ValueError, match="a:0 missing at step 1"):
         one.compare(monitors.GraphDump(), 1)
