@@ -61,7 +61,8 @@ class _Conv(Layer):
         strides: of the window, an integer or one an axis.
         padding: "valid" (none) or "same"; "causal" in one dimension.
         data_format: channels_last or channels_first.
-        dilation_rate: distance of the elements under the window, an integer or one an axis.
+        dilation_rate: distance of the elements under the window, an integer or one an axis; with
+            strides above 1 it is 1.
         activation: a function, or its name; None: none.
         use_bias: whether there is a bias.
         kernel_initializer: None: the scope's, else Glorot uniform.
@@ -75,8 +76,8 @@ class _Conv(Layer):
     Variables: `kernel` (window, input channels, filters), `bias` (filters).
 
     Raises:
-        ValueError: an argument is malformed; at the first call: the inputs' rank is wrong, or the
-            number of their channels unknown.
+        ValueError: an argument is malformed; at the first call: the inputs' rank is wrong, the
+            number of their channels unknown, or strides and dilation_rate are both above 1.
     """
 
     _axes_count = 2
@@ -155,12 +156,20 @@ class _Conv(Layer):
         return result
 
     def _convolved(self, inputs: Tensor) -> Tensor:
+        self._check_steps()
         build: Any = {1: windows.conv1d, 2: conv.conv2d, 3: windows.conv3d}[self._axes_count]
         outputs: Tensor = build(
             inputs, self.kernel, self._all(self.strides), self.padding.upper(),
             data_format=self._format(), dilations=self._all(self.dilation_rate),
         )  # fmt: skip
         return outputs
+
+    def _check_steps(self) -> None:
+        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+            raise ValueError(
+                f"strides > 1 not supported in conjunction with dilation_rate > 1: {self.strides} "
+                f"and {self.dilation_rate}"
+            )
 
     def _format(self) -> str:
         return FORMATS[self._axes_count][int(self._first)]
@@ -176,6 +185,7 @@ class Conv1D(_Conv):
     _paddings = ("valid", "same", "causal")
 
     def _convolved(self, inputs: Tensor) -> Tensor:
+        self._check_steps()
         padding = self.padding
         if padding == "causal":
             before = self.dilation_rate[0] * (self.kernel_size[0] - 1)

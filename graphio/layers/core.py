@@ -178,14 +178,14 @@ class Flatten(Layer):
         data_format: channels_last, or channels_first, which brings the channels last before.
     """
 
-    _least_rank = 2
+    _least_rank = 1
 
     def __init__(self, data_format: str = "channels_last", **options: Any) -> None:
         super().__init__(**options)
         self._first = channels_axis(data_format or "channels_last", "Flatten")
 
     def call(self, inputs: Tensor, *arguments: Any, **options: Any) -> Tensor:
-        """inputs (n, ...) as (n, size of the rest)."""
+        """inputs (n, ...) as (n, size of the rest); a vector as a column."""
         rank = inputs.shape.ndims or 1
         if self._first and rank > 2:
             inputs = array.transpose(inputs, [0, *range(2, rank), 1])

@@ -327,6 +327,17 @@ def test_a_network_of_layers_learns(target: str) -> None:
     assert after < 0.5 * before
 
 
+@pytest.mark.parametrize("target", ["runtime", "cinfer"])
+def test_flatten_makes_a_vector_a_column(target: str) -> None:
+    x = tf.placeholder(tf.float32, [None])
+    column = tf.layers.flatten(x)
+    assert column.shape.as_list() == [None, 1]
+    assert tf.layers.flatten(tf.zeros([3])).shape.as_list() == [3, 1]
+    with tf.Session(target) as session:
+        assert session.run(column, {x: [1.0, 2.0]}).tolist() == [[1.0], [2.0]]
+        assert session.run(column, {x: []}).shape == (0, 1)
+
+
 # ---- refusals ----
 
 
@@ -402,7 +413,17 @@ def test_a_network_of_layers_learns(target: str) -> None:
             "fused.*renorm",
         ),
         (lambda: tf.layers.MaxPooling2D(2, None), ValueError, "`strides`"),
-        (lambda: tf.layers.Flatten()(tf.zeros([2])), ValueError, "min_ndim=2"),
+        (lambda: tf.layers.Flatten()(tf.constant(0.0)), ValueError, "min_ndim=1"),
+        (
+            lambda: tf.layers.Conv2D(2, 3, strides=2, dilation_rate=(1, 2))(tf.zeros([1, 5, 5, 1])),
+            ValueError,
+            "strides > 1 not supported in conjunction with dilation_rate > 1",
+        ),
+        (
+            lambda: tf.layers.Conv1D(2, 3, 2, "causal", dilation_rate=2)(tf.zeros([1, 5, 1])),
+            ValueError,
+            "strides > 1 not supported in conjunction with dilation_rate > 1",
+        ),
         (
             lambda: tf.layers.batch_normalization(tf.zeros([2, 2]), fused=True),
             ValueError,
