@@ -11,9 +11,11 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "graphio.contrib.opt.around": (
         "LARSOptimizer", "MovingAverageOptimizer", "VariableClippingOptimizer",
     ),
+    "graphio.contrib.opt.center_variables": (
+        "AGNCustomGetter", "ElasticAverageCustomGetter", "ModelAverageCustomGetter",
+    ),
     "graphio.contrib.opt.centers": (
-        "AGNCustomGetter", "AGNOptimizer", "ElasticAverageCustomGetter", "ElasticAverageOptimizer",
-        "ModelAverageCustomGetter", "ModelAverageOptimizer",
+        "AGNOptimizer", "ElasticAverageOptimizer", "ModelAverageOptimizer",
     ),
     "graphio.contrib.opt.external": ("ExternalOptimizerInterface", "ScipyOptimizerInterface"),
     "graphio.contrib.opt.ggt": ("GGTOptimizer",),

@@ -6,11 +6,11 @@ from graphio.contrib.opt.adams import NadamOptimizer as NadamOptimizer
 from graphio.contrib.opt.around import LARSOptimizer as LARSOptimizer
 from graphio.contrib.opt.around import MovingAverageOptimizer as MovingAverageOptimizer
 from graphio.contrib.opt.around import VariableClippingOptimizer as VariableClippingOptimizer
-from graphio.contrib.opt.centers import AGNCustomGetter as AGNCustomGetter
+from graphio.contrib.opt.center_variables import AGNCustomGetter as AGNCustomGetter
+from graphio.contrib.opt.center_variables import ElasticAverageCustomGetter as ElasticAverageCustomGetter
+from graphio.contrib.opt.center_variables import ModelAverageCustomGetter as ModelAverageCustomGetter
 from graphio.contrib.opt.centers import AGNOptimizer as AGNOptimizer
-from graphio.contrib.opt.centers import ElasticAverageCustomGetter as ElasticAverageCustomGetter
 from graphio.contrib.opt.centers import ElasticAverageOptimizer as ElasticAverageOptimizer
-from graphio.contrib.opt.centers import ModelAverageCustomGetter as ModelAverageCustomGetter
 from graphio.contrib.opt.centers import ModelAverageOptimizer as ModelAverageOptimizer
 from graphio.contrib.opt.external import ExternalOptimizerInterface as ExternalOptimizerInterface
 from graphio.contrib.opt.external import ScipyOptimizerInterface as ScipyOptimizerInterface

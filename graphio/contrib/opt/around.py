@@ -13,6 +13,7 @@ from graphio.ops.control_flow.branches import group
 from graphio.ops.linalg.norms import norm
 from graphio.ops.math import clip, comparison
 from graphio.train.checkpoints.saver import Saver
+from graphio.train.optimizers.delegating import DelegatingOptimizer
 from graphio.train.optimizers.moving_averages import ExponentialMovingAverage
 from graphio.train.optimizers.optimizer import Optimizer
 from graphio.variables.variables import Variable, global_variables
@@ -94,7 +95,7 @@ class MovingAverageOptimizer(Optimizer):
         return Saver(found, name=name, **kwargs)
 
 
-class VariableClippingOptimizer(Optimizer):
+class VariableClippingOptimizer(DelegatingOptimizer):
     """Another optimizer, after whose steps the norms of some variables are limited.
 
     Args:
@@ -114,21 +115,9 @@ class VariableClippingOptimizer(Optimizer):
         colocate_clip_ops_with_vars: bool = False,
         name: str = "VariableClipping",
     ) -> None:
-        super().__init__(use_locking, name)
-        self._optimizer, self._max_norm = opt, max_norm
+        super().__init__(opt, use_locking, name)
+        self._max_norm = max_norm
         self._dims = {var: list(dims) for var, dims in vars_to_clip_dims.items()}
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._optimizer.compute_gradients(*args, **kwargs)
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._optimizer.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._optimizer.get_slot_names(*args, **kwargs)
 
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: Any = None
@@ -136,7 +125,7 @@ class VariableClippingOptimizer(Optimizer):
         """The other optimizer's, and the limits."""
         pairs = list(grads_and_vars)
         with scopes.name_scope(name, self._name) as scope:
-            done = [self._optimizer.apply_gradients(pairs, global_step=global_step)]
+            done = [self._opt.apply_gradients(pairs, global_step=global_step)]
             with scopes.control_dependencies(list(done)):
                 for gradient, variable in pairs:
                     if gradient is not None and variable in self._dims:

@@ -10,6 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from graphio.contrib.opt.center_variables import (
+    AccompaniedGetter,
+    AGNCustomGetter,
+    CenterGetter,
+    ElasticAverageCustomGetter,
+    ModelAverageCustomGetter,
+)
 from graphio.framework import scopes
 from graphio.framework.collections import GraphKeys, add_to_collection, get_collection_ref
 from graphio.framework.graph import Operation, Tensor
@@ -23,124 +30,7 @@ from graphio.train.optimizers.optimizer import Optimizer
 from graphio.variables.variable_scope import get_variable
 from graphio.variables.variables import Variable, global_variables, trainable_variables
 
-__all__ = [
-    "AGNCustomGetter",
-    "AGNOptimizer",
-    "ElasticAverageCustomGetter",
-    "ElasticAverageOptimizer",
-    "ModelAverageCustomGetter",
-    "ModelAverageOptimizer",
-]
-
-_GLOBAL = "global_center_variable"
-
-
-class _Getter:
-    """A custom getter that makes trainable variables local.
-
-    Args:
-        worker_device: device of the local variables.
-    """
-
-    def __init__(self, worker_device: Any) -> None:
-        self._worker_device = worker_device
-        self._centers: dict[Variable, Variable] = {}
-
-    def __call__(
-        self,
-        getter: Callable[..., Any],
-        name: str,
-        trainable: Any,
-        collections: Any,
-        *args: Any,
-        **kwargs: Any,
-    ) -> Any:
-        """The variable of a name, called by get_variable."""
-        if not trainable:
-            return getter(name, *args, trainable=trainable, collections=collections, **kwargs)
-        local = [GraphKeys.LOCAL_VARIABLES]
-        with scopes.device(self._worker_device):
-            made = getter(name, *args, trainable=True, collections=local, **kwargs)
-        if kwargs.get("reuse") is not True:
-            self._accompany(made, lambda prefix, key: getter(
-                f"{prefix}/{name}", *args, trainable=False, collections=[key], **kwargs
-            ))  # fmt: skip
-        return made
-
-    def _accompany(self, made: Any, more: Callable[[str, str], Any]) -> None:
-        """Makes the variables that belong to a local one.
-
-        Args:
-            made: the local variable, or a partitioned one.
-            more: from a prefix of names and a collection to a variable.
-        """
-        self._centers.update(_parts(made, more(_GLOBAL, GraphKeys.GLOBAL_VARIABLES)))
-
-
-def _parts(local: Any, other: Any) -> Iterator[tuple[Variable, Variable]]:
-    """Pairs of the variables, or of their parts."""
-    if isinstance(local, Variable):
-        return iter([(local, other)])
-    return zip(local, other, strict=True)
-
-
-class ModelAverageCustomGetter(_Getter):
-    """A custom_getter of variable scopes for ModelAverageOptimizer.
-
-    A trainable variable v becomes local, and gets the global variable global_center_variable/v,
-    which begins with its value.
-
-    Args:
-        worker_device: device of the local variables.
-    """
-
-    def _accompany(self, made: Any, more: Callable[[str, str], Any]) -> None:
-        for part, _ in _parts(made, made):
-            self._centers[part] = Variable(
-                part.initialized_value(), trainable=False, name=f"{_GLOBAL}/{part.op.name}"
-            )
-
-
-class _AccompaniedGetter(_Getter):
-    """A custom getter that makes another local variable of each trainable one, under a prefix."""
-
-    _prefix = ""
-
-    def __init__(self, worker_device: Any) -> None:
-        super().__init__(worker_device)
-        self._companions: dict[Variable, Variable] = {}
-
-    def _accompany(self, made: Any, more: Callable[[str, str], Any]) -> None:
-        super()._accompany(made, more)
-        with scopes.device(self._worker_device):
-            companion = more(self._prefix, GraphKeys.LOCAL_VARIABLES)
-        self._companions.update(_parts(made, companion))
-
-
-class ElasticAverageCustomGetter(_AccompaniedGetter):
-    """A custom_getter of variable scopes for ElasticAverageOptimizer.
-
-    A trainable variable v becomes local, and gets the global variable global_center_variable/v and
-    the local one local_center_variable/v, with the same initializer.
-
-    Args:
-        worker_device: device of the local variables.
-    """
-
-    _prefix = "local_center_variable"
-
-
-class AGNCustomGetter(_AccompaniedGetter):
-    """A custom_getter of variable scopes for AGNOptimizer.
-
-    A trainable variable v becomes local, and gets the global variable global_center_variable/v and
-    the local one grad_variable/v, with the same initializer.
-
-    Args:
-        worker_device: device of the local variables.
-    """
-
-    _prefix = "grad_variable"
+__all__ = ["AGNOptimizer", "ElasticAverageOptimizer", "ModelAverageOptimizer"]
 
 
 class _BeginHook(SessionRunHook):
@@ -160,10 +50,10 @@ class _BeginHook(SessionRunHook):
 class _CenterOptimizer(Optimizer):
     """Another optimizer of local variables, with a count of its steps."""
 
-    def __init__(self, opt: Optimizer, period: int, getter: _Getter, name: str) -> None:
+    def __init__(self, opt: Optimizer, period: int, getter: CenterGetter, name: str) -> None:
         super().__init__(True, name)
         self._opt, self._period = opt, period
-        self._centers = getter._centers
+        self._centers = getter.centers
         self._local_step = get_variable(
             "local_step", initializer=0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES]
         )
@@ -178,6 +68,46 @@ class _CenterOptimizer(Optimizer):
             count = self._local_step.assign_add(1, name="local_step_update")
             due = comparison.equal(elementwise.mod(count, self._period), 0)
             return cond(due, meet, no_op)
+
+
+class _AccompaniedOptimizer(_CenterOptimizer):
+    """A _CenterOptimizer whose variables have another local one each, its companion."""
+
+    def __init__(self, opt: Optimizer, period: int, getter: AccompaniedGetter, name: str) -> None:
+        super().__init__(opt, period, getter, name)
+        self._companions = getter.companions
+
+    @staticmethod
+    def _first(companion: Variable, center: Tensor) -> Tensor:
+        """The first value of a companion."""
+        raise NotImplementedError
+
+    def get_init_op(self, task_index: int) -> Operation:
+        """An operation that assigns the global center to variables, and the first values to the
+        other local ones: the center, or zeros for the sums of AGNOptimizer.
+
+        Args:
+            task_index: of this worker; accepted.
+
+        Raises:
+            ValueError: there are no trainable variables.
+        """
+        done: list[Any] = []
+        for variable in trainable_variables():
+            center, companion = self._centers[variable].read_value(), self._companions[variable]
+            done += [variable.assign(center), companion.assign(self._first(companion, center))]
+        if not done:
+            raise ValueError("there are no trainable variables: make them under the custom getter")
+        return group(*done)
+
+    def make_session_run_hook(self, is_chief: bool, task_index: int) -> SessionRunHook:
+        """A hook that runs get_init_op in new sessions.
+
+        Args:
+            is_chief: accepted: the session is this process's.
+            task_index: of get_init_op.
+        """
+        return _BeginHook(lambda: self.get_init_op(task_index))
 
 
 @contextmanager
@@ -269,7 +199,7 @@ class ModelAverageOptimizer(_CenterOptimizer):
         return _BeginHook(self.get_init_op)
 
 
-class ElasticAverageOptimizer(_CenterOptimizer):
+class ElasticAverageOptimizer(_AccompaniedOptimizer):
     """Another optimizer of local variables, tied elastically to a center (Zhang and others 2015).
 
     The loss gets rho * |variable - local center|^2 / 2. In every communication_period-th step the
@@ -311,7 +241,6 @@ class ElasticAverageOptimizer(_CenterOptimizer):
                 "one process, and the workers would wait for each other"
             )
         super().__init__(opt, communication_period, ea_custom_getter, name)
-        self._local_centers = ea_custom_getter._companions
         self._moving_rate = (
             self.BETA / communication_period / num_worker if moving_rate is None else moving_rate
         )
@@ -320,7 +249,7 @@ class ElasticAverageOptimizer(_CenterOptimizer):
     def compute_gradients(self, loss: Any, var_list: Any = None, *args: Any, **kwargs: Any) -> Any:
         """The other optimizer's, of the loss with the distances from the local center."""
         variables = list(var_list or trainable_variables())
-        distances = [l2_loss(v - self._local_centers[v]) for v in variables]
+        distances = [l2_loss(v - self._companions[v]) for v in variables]
         total = loss + self._rho * elementwise.add_n(distances)
         return self._opt.compute_gradients(total, variables, *args, **kwargs)
 
@@ -337,32 +266,16 @@ class ElasticAverageOptimizer(_CenterOptimizer):
         done: list[Any] = []
         for variable in trained:
             center = self._centers[variable]
-            now = self._local_centers[variable].assign(center.read_value())
+            now = self._companions[variable].assign(center.read_value())
             change = elementwise.multiply(self._moving_rate, variable.read_value() - now)
             done += [variable.assign_sub(change), center.assign_add(change)]
         if global_step is not None:
             done.append(global_step.assign_add(1))
         return group(*done)
 
-    def get_init_op(self, task_index: int) -> Operation:
-        """An operation that assigns the global center to variables and local centers.
-
-        Args:
-            task_index: of this worker; accepted.
-
-        Raises:
-            ValueError: there are no trainable variables.
-        """
-        return _begin(self._centers, self._local_centers, lambda _, center: center)
-
-    def make_session_run_hook(self, is_chief: bool, task_index: int) -> SessionRunHook:
-        """A hook that runs get_init_op in new sessions.
-
-        Args:
-            is_chief: accepted: the session is this process's.
-            task_index: of get_init_op.
-        """
-        return _BeginHook(lambda: self.get_init_op(task_index))
+    @staticmethod
+    def _first(companion: Variable, center: Tensor) -> Tensor:
+        return center
 
     def swapping_saver(
         self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any
@@ -389,7 +302,7 @@ class ElasticAverageOptimizer(_CenterOptimizer):
         )
 
 
-class AGNOptimizer(_CenterOptimizer):
+class AGNOptimizer(_AccompaniedOptimizer):
     """Accumulated gradient normalization (Hermans and others 2017).
 
     Local variables take all steps, and grad_variable adds up the gradients. In every
@@ -415,7 +328,6 @@ class AGNOptimizer(_CenterOptimizer):
         name: str = "AGNOptimizer",
     ) -> None:
         super().__init__(optimizer, communication_period, custom_getter, name)
-        self._sums = custom_getter._companions
 
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: Any = None
@@ -424,62 +336,30 @@ class AGNOptimizer(_CenterOptimizer):
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         with _local_by_default():
             train = self._opt.apply_gradients(pairs)
-        added = [self._sums[v].assign_add(g) for g, v in pairs]
+        added = [self._companions[v].assign_add(g) for g, v in pairs]
         return self._every_period([train, *added], lambda: self._meet(_trained(pairs), global_step))
 
     def _meet(self, trained: Sequence[Variable], global_step: Any) -> Operation:
-        means = [self._sums[v].read_value() / self._period for v in trained]
+        means = [self._companions[v].read_value() / self._period for v in trained]
         centers = [self._centers[v] for v in trained]
         with scopes.control_dependencies(
             [self._opt.apply_gradients(list(zip(means, centers, strict=True)))]
         ):
             done = [] if global_step is None else [global_step.assign_add(1)]
             for variable, center in zip(trained, centers, strict=True):
-                total = self._sums[variable]
-                done += [variable.assign(center.read_value()), total.assign(_zeros(total))]
+                total = self._companions[variable]
+                done += [
+                    variable.assign(center.read_value()),
+                    total.assign(self._first(total, center)),
+                ]
             return group(*done)
 
-    def get_init_op(self, task_index: int) -> Operation:
-        """An operation that assigns the global center to variables, and 0 to the sums.
-
-        Args:
-            task_index: of this worker; accepted.
-
-        Raises:
-            ValueError: there are no trainable variables.
-        """
-        return _begin(self._centers, self._sums, lambda total, _: _zeros(total))
-
-    def make_session_run_hook(self, is_chief: bool, task_index: int) -> SessionRunHook:
-        """A hook that runs get_init_op in new sessions.
-
-        Args:
-            is_chief: accepted: the session is this process's.
-            task_index: of get_init_op.
-        """
-        return _BeginHook(lambda: self.get_init_op(task_index))
+    @staticmethod
+    def _first(companion: Variable, center: Any) -> Tensor:
+        return array.zeros_like(companion.read_value())
 
 
 def _learning_rate(opt: Any) -> Any:
     """The learning rate as the optimizer was given it."""
     rate = opt._given.get("learning_rate")
     return opt._learning_rate if rate is None else rate
-
-
-def _zeros(variable: Variable) -> Tensor:
-    return array.zeros_like(variable.read_value())
-
-
-def _begin(
-    centers: dict[Variable, Variable],
-    companions: dict[Variable, Variable],
-    first: Callable[[Variable, Tensor], Tensor],
-) -> Operation:
-    """Assigns centers to the trainable variables, and the result of `first` to companions."""
-    done: list[Any] = []
-    for variable in trainable_variables():
-        center, companion = centers[variable].read_value(), companions[variable]
-        done += [variable.assign(center), companion.assign(first(companion, center))]
-    if not done:
-        raise ValueError("there are no trainable variables: make them under the custom getter")
-    return group(*done)

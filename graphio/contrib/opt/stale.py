@@ -15,6 +15,7 @@ from graphio.ops.control_flow.branches import cond
 from graphio.ops.math import comparison, elementwise
 from graphio.summary import ops as summary
 from graphio.train.loops.step_counter import get_global_step
+from graphio.train.optimizers.delegating import DelegatingOptimizer
 from graphio.train.optimizers.optimizer import Optimizer
 from graphio.variables.initializers import zeros_initializer
 from graphio.variables.variable_scope import get_variable
@@ -23,7 +24,7 @@ from graphio.variables.variables import Variable
 __all__ = ["DelayCompensatedGradientDescentOptimizer", "DropStaleGradientOptimizer"]
 
 
-class DropStaleGradientOptimizer(Optimizer):
+class DropStaleGradientOptimizer(DelegatingOptimizer):
     """Another optimizer, which drops gradients if the global step has grown since their loss.
 
     The variable stale_counter counts what was dropped; a summary has its share of the steps.
@@ -42,24 +43,25 @@ class DropStaleGradientOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "DropStaleGradient",
     ) -> None:
-        super().__init__(use_locking, name)
-        self._opt, self._staleness = opt, staleness
+        super().__init__(opt, use_locking, name)
+        self._staleness = staleness
         self._begun: Tensor | None = None
 
     def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's, after the global step was read."""
+        """The other optimizer's, after the global step was read.
+
+        Raises:
+            TypeError: there is no global step.
+        """
         step: Any = get_global_step()
+        if step is None:
+            raise TypeError(
+                f"{self._name}: there is no global step; make it by "
+                "tf.train.get_or_create_global_step() before compute_gradients"
+            )
         self._begun = step.read_value() + 0
         with scopes.control_dependencies([self._begun]):
-            return self._opt.compute_gradients(array.identity(loss), *args, **kwargs)
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.get_slot_names(*args, **kwargs)
+            return super().compute_gradients(array.identity(loss), *args, **kwargs)
 
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: Any = None

@@ -15,6 +15,7 @@ from graphio.queues.queue_ops import FIFOQueue
 from graphio.queues.queue_runner import QueueRunner
 from graphio.support import errors
 from graphio.train.loops.session_run_hook import SessionRunHook
+from graphio.train.optimizers.delegating import DelegatingOptimizer
 from graphio.train.optimizers.optimizer import Optimizer
 from graphio.variables.variables import (
     Variable,
@@ -25,7 +26,7 @@ from graphio.variables.variables import (
 __all__ = ["SyncReplicasOptimizer"]
 
 
-class SyncReplicasOptimizer(Optimizer):
+class SyncReplicasOptimizer(DelegatingOptimizer):
     """Another optimizer, which gets averages of the gradients of replicas_to_aggregate steps.
 
     The training operation adds gradients to accumulators and takes a token; a thread of the hook's
@@ -57,8 +58,8 @@ class SyncReplicasOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "sync_replicas",
     ) -> None:
-        super().__init__(use_locking, name)
-        self._opt, self._aggregated = opt, replicas_to_aggregate
+        super().__init__(opt, use_locking, name)
+        self._aggregated = replicas_to_aggregate
         self._total = replicas_to_aggregate if total_num_replicas is None else total_num_replicas
         self._averages, self._averaged = variable_averages, variables_to_average
         self._global_step: Any = None
@@ -67,10 +68,6 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op: Any = None
         self.chief_init_op: Any = None
         self.ready_for_local_init_op: Any = None
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: Any = None
@@ -142,14 +139,6 @@ class SyncReplicasOptimizer(Optimizer):
         if self._runner is None:
             raise ValueError("Should be called after apply_gradients().")
         return self._runner
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.get_slot_names(*args, **kwargs)
 
     def variables(self) -> list[Variable]:
         """The other optimizer's."""

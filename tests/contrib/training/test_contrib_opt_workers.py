@@ -172,6 +172,25 @@ def test_accumulated_gradients_are_normalized_and_applied_to_the_center(target: 
             np.testing.assert_allclose(one, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["ModelAverage", "ElasticAverage", "AGN"])
+def test_variables_of_another_getter_are_refused(kind: str) -> None:
+    getter = getattr(tf.contrib.opt, f"{kind}CustomGetter")("")
+    given: Any = (1, True, getter) if kind == "ModelAverage" else (1, getter)
+    optimizer = getattr(tf.contrib.opt, f"{kind}Optimizer")(tf.train.AdamOptimizer(0.5), *given)
+    _, loss = model(None)
+    with pytest.raises(KeyError, match="'v' has no center: make it by get_variable under"):
+        optimizer.minimize(loss, global_step=tf.train.get_or_create_global_step())
+
+
+@pytest.mark.parametrize("kind", ["ModelAverage", "ElasticAverage", "AGN"])
+def test_a_variable_that_is_used_again_has_one_center(kind: str) -> None:
+    getter = getattr(tf.contrib.opt, f"{kind}CustomGetter")("")
+    for _ in range(2):
+        with tf.variable_scope("a", custom_getter=getter, reuse=tf.AUTO_REUSE):
+            tf.get_variable("w", [2])
+    assert names(tf.global_variables()) == ["global_center_variable/a/w"]
+
+
 @TARGETS
 def test_getters_share_variables_parts_and_leave_others_alone(target: str) -> None:
     getter = tf.contrib.opt.AGNCustomGetter("")
@@ -221,6 +240,8 @@ def test_gradients_of_earlier_steps_are_dropped(staleness: int, target: str) -> 
 
 def test_stale_gradients_need_a_global_step() -> None:
     optimizer = tf.contrib.opt.DropStaleGradientOptimizer(tf.train.AdamOptimizer(), 0)
+    with pytest.raises(TypeError, match="there is no global step"):
+        optimizer.compute_gradients(tf.reduce_sum(tf.get_variable("u", [3])))
     with pytest.raises(ValueError, match="needs global_step, after compute_gradients"):
         optimizer.apply_gradients([(tf.ones([3]), tf.get_variable("v", [3]))])
 
