@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphio.contrib import layers
-from graphio.contrib.framework.arg_scope import add_arg_scope, arg_scope
-from graphio.contrib.layers.utils import (
-    collect_named_outputs,
-    convert_collection_to_dict,
-    last_dimension,
-)
-from graphio.contrib.slim.nets import resnet_utils
+from graphio.contrib.framework.arg_scope import add_arg_scope
+from graphio.contrib.layers.utils import collect_named_outputs, last_dimension
+from graphio.contrib.slim.nets import resnet_parts, resnet_utils
 from graphio.contrib.slim.nets.resnet_utils import resnet_arg_scope
-from graphio.ops.math import elementwise, reduction
+from graphio.ops.math import elementwise
 from graphio.ops.nn import core as nn
 from graphio.support import api_guard
 from graphio.variables.variable_scope import variable_scope
@@ -29,9 +25,6 @@ __all__ = [
     "resnet_v2_200",
     "resnet_v2_block",
 ]
-
-#: units of the four blocks of each network
-_UNITS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 36, 3)}
 
 
 @api_guard.makes_variables
@@ -98,35 +91,10 @@ def resnet_v2(
     Raises:
         ValueError: output_stride is not a multiple of 4, or the strides do not make it up.
     """
-    with variable_scope(scope, "resnet_v2", [inputs], reuse=reuse) as sc:
-        collection = f"{sc.original_name_scope}_end_points"
-        kinds = [layers.conv2d, bottleneck, resnet_utils.stack_blocks_dense]
-        with (
-            arg_scope(kinds, outputs_collections=collection),
-            arg_scope([layers.batch_norm], is_training=is_training),
-        ):
-            net = inputs
-            if include_root_block:
-                if output_stride is not None:
-                    if output_stride % 4 != 0:
-                        raise ValueError("The output_stride needs to be a multiple of 4.")
-                    output_stride /= 4
-                with arg_scope([layers.conv2d], activation_fn=None, normalizer_fn=None):
-                    net = resnet_utils.conv2d_same(net, 64, 7, stride=2, scope="conv1")
-                net = layers.max_pool2d(net, [3, 3], stride=2, scope="pool1")
-            net = resnet_utils.stack_blocks_dense(net, blocks, output_stride)
-            net = layers.batch_norm(net, activation_fn=nn.relu, scope="postnorm")
-            if global_pool:
-                net = reduction.reduce_mean(net, [1, 2], name="pool5", keepdims=True)
-            if num_classes is not None:
-                net = layers.conv2d(
-                    net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None,
-                    scope="logits",
-                )  # fmt: skip
-        end_points: dict[str, Any] = convert_collection_to_dict(collection)
-        if num_classes is not None:
-            end_points["predictions"] = layers.softmax(net, scope="predictions")
-        return net, end_points
+    return resnet_parts.network(
+        "resnet_v2", bottleneck, True, inputs, blocks, num_classes, is_training, global_pool,
+        output_stride, include_root_block, reuse, scope,
+    )  # fmt: skip
 
 
 resnet_v2.default_image_size = 224  # type: ignore[attr-defined]
@@ -135,17 +103,7 @@ resnet_v2.default_image_size = 224  # type: ignore[attr-defined]
 @api_guard.unguarded
 def resnet_v2_block(scope: str, base_depth: int, num_units: int, stride: int) -> resnet_utils.Block:
     """A block of units of base_depth and four times base_depth filters; the last has the stride."""
-    unit = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
-    strides = [1] * (num_units - 1) + [stride]
-    return resnet_utils.Block(scope, bottleneck, [{**unit, "stride": s} for s in strides])
-
-
-def _blocks(layers_in_all: int) -> list[resnet_utils.Block]:
-    rows = zip((64, 128, 256, 512), _UNITS[layers_in_all], (2, 2, 2, 1), strict=True)
-    return [
-        resnet_v2_block(f"block{number}", depth, units, stride)
-        for number, (depth, units, stride) in enumerate(rows, 1)
-    ]
+    return resnet_parts.block(bottleneck, scope, base_depth, num_units, stride)
 
 
 @api_guard.makes_variables
@@ -160,8 +118,8 @@ def resnet_v2_50(
 ) -> tuple[Any, dict[str, Any]]:
     """resnet_v2 of 50 layers."""
     return resnet_v2(
-        inputs, _blocks(50), num_classes, is_training, global_pool, output_stride, True, reuse,
-        scope,
+        inputs, resnet_parts.usual_blocks(bottleneck, 50), num_classes, is_training, global_pool,
+        output_stride, True, reuse, scope,
     )  # fmt: skip
 
 
@@ -177,8 +135,8 @@ def resnet_v2_101(
 ) -> tuple[Any, dict[str, Any]]:
     """resnet_v2 of 101 layers."""
     return resnet_v2(
-        inputs, _blocks(101), num_classes, is_training, global_pool, output_stride, True, reuse,
-        scope,
+        inputs, resnet_parts.usual_blocks(bottleneck, 101), num_classes, is_training, global_pool,
+        output_stride, True, reuse, scope,
     )  # fmt: skip
 
 
@@ -194,8 +152,8 @@ def resnet_v2_152(
 ) -> tuple[Any, dict[str, Any]]:
     """resnet_v2 of 152 layers."""
     return resnet_v2(
-        inputs, _blocks(152), num_classes, is_training, global_pool, output_stride, True, reuse,
-        scope,
+        inputs, resnet_parts.usual_blocks(bottleneck, 152), num_classes, is_training, global_pool,
+        output_stride, True, reuse, scope,
     )  # fmt: skip
 
 
@@ -211,6 +169,6 @@ def resnet_v2_200(
 ) -> tuple[Any, dict[str, Any]]:
     """resnet_v2 of 200 layers."""
     return resnet_v2(
-        inputs, _blocks(200), num_classes, is_training, global_pool, output_stride, True, reuse,
-        scope,
+        inputs, resnet_parts.usual_blocks(bottleneck, 200), num_classes, is_training, global_pool,
+        output_stride, True, reuse, scope,
     )  # fmt: skip
