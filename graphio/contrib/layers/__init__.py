@@ -11,11 +11,13 @@ from graphio.support import lazy_names
 #: names by the modules that have them
 _NAMES: dict[str, tuple[str, ...]] = {
     "graphio.contrib.layers": ("summaries", "utils"),
+    "graphio.contrib.layers.channelwise": (
+        "conv2d_in_plane", "convolution2d_in_plane", "separable_conv2d", "separable_convolution2d",
+    ),
     "graphio.contrib.layers.convolutional": (
-        "conv1d", "conv2d", "conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose",
-        "convolution", "convolution1d", "convolution2d", "convolution2d_in_plane",
-        "convolution2d_transpose", "convolution3d", "convolution3d_transpose", "separable_conv2d",
-        "separable_convolution2d",
+        "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution",
+        "convolution1d", "convolution2d", "convolution2d_transpose", "convolution3d",
+        "convolution3d_transpose",
     ),
     "graphio.contrib.layers.core": (
         "bias_add", "dropout", "elu", "flatten", "fully_connected", "legacy_fully_connected",

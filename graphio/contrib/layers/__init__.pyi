@@ -2,21 +2,21 @@
 
 from graphio.contrib.layers import summaries as summaries
 from graphio.contrib.layers import utils as utils
+from graphio.contrib.layers.channelwise import conv2d_in_plane as conv2d_in_plane
+from graphio.contrib.layers.channelwise import convolution2d_in_plane as convolution2d_in_plane
+from graphio.contrib.layers.channelwise import separable_conv2d as separable_conv2d
+from graphio.contrib.layers.channelwise import separable_convolution2d as separable_convolution2d
 from graphio.contrib.layers.convolutional import conv1d as conv1d
 from graphio.contrib.layers.convolutional import conv2d as conv2d
-from graphio.contrib.layers.convolutional import conv2d_in_plane as conv2d_in_plane
 from graphio.contrib.layers.convolutional import conv2d_transpose as conv2d_transpose
 from graphio.contrib.layers.convolutional import conv3d as conv3d
 from graphio.contrib.layers.convolutional import conv3d_transpose as conv3d_transpose
 from graphio.contrib.layers.convolutional import convolution as convolution
 from graphio.contrib.layers.convolutional import convolution1d as convolution1d
 from graphio.contrib.layers.convolutional import convolution2d as convolution2d
-from graphio.contrib.layers.convolutional import convolution2d_in_plane as convolution2d_in_plane
 from graphio.contrib.layers.convolutional import convolution2d_transpose as convolution2d_transpose
 from graphio.contrib.layers.convolutional import convolution3d as convolution3d
 from graphio.contrib.layers.convolutional import convolution3d_transpose as convolution3d_transpose
-from graphio.contrib.layers.convolutional import separable_conv2d as separable_conv2d
-from graphio.contrib.layers.convolutional import separable_convolution2d as separable_convolution2d
 from graphio.contrib.layers.core import bias_add as bias_add
 from graphio.contrib.layers.core import dropout as dropout
 from graphio.contrib.layers.core import elu as elu
