@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from queue_runs import values_until_the_end
 from value_cases import TARGETS
 
 import graphio as tf
@@ -79,21 +80,6 @@ def test_hooks_see_a_run_and_its_values(target: str) -> None:
     assert (fresh.session, fresh.stop_requested) == ("s", False)
 
 
-def _all(target: str, batch: Any) -> list[Any]:
-    """The values of a tensor until its queue is empty."""
-    found = []
-    with tf.Session(target) as session:
-        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
-        stop = tf.train.Coordinator()
-        threads = tf.train.start_queue_runners(session, stop)
-        with pytest.raises(tf.errors.OutOfRangeError):
-            while True:
-                found.append(session.run(batch))
-        stop.request_stop()
-        stop.join(threads)
-    return found
-
-
 @both
 def test_batches_have_the_examples_that_are_kept(target: str) -> None:
     def numbers() -> Any:
@@ -103,14 +89,14 @@ def test_batches_have_the_examples_that_are_kept(target: str) -> None:
     shuffled = tf.train.maybe_shuffle_batch(
         [x], 4, 20, 3, tf.equal(x % 3, 0), seed=2, allow_smaller_final_batch=True
     )
-    found = np.concatenate(_all(target, shuffled)).tolist()
+    found = np.concatenate(values_until_the_end(shuffled, target)).tolist()
     assert sorted(found) == [0, 3, 6, 9]
     with tf.Graph().as_default():
         y, z = numbers(), numbers()
         joined = tf.train.maybe_batch_join(
             [[y], [z + 100]], tf.constant(True), 5, allow_smaller_final_batch=True
         )
-        found = np.concatenate(_all(target, joined)).tolist()
+        found = np.concatenate(values_until_the_end(joined, target)).tolist()
         assert sorted(found) == [*range(12), *range(100, 112)]
         assert [v for v in found if v < 100] == list(range(12))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import queue_names
+from queue_runs import values_until_the_end
 
 import graphio as tf
 
@@ -21,21 +22,6 @@ TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 def graph() -> Iterator[tf.Graph]:
     with tf.Graph().as_default() as g:
         yield g
-
-
-def _all(fetches: Any, target: str = "cinfer") -> list[Any]:
-    """The results of runs until the data ends."""
-    found = []
-    with tf.Session(target) as session:
-        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
-        coord = tf.train.Coordinator()
-        threads = tf.train.start_queue_runners(session, coord)
-        with pytest.raises(tf.errors.OutOfRangeError):
-            while True:
-                found.append(session.run(fetches))
-        coord.request_stop()
-        coord.join(threads, stop_grace_period_secs=10)
-    return found
 
 
 def test_operations_variables_and_summaries_have_tensorflows_names() -> None:
@@ -51,7 +37,7 @@ def test_operations_variables_and_summaries_have_tensorflows_names() -> None:
 def test_every_row_comes_once_an_epoch_the_same_of_all_tensors(target: str) -> None:
     x = np.arange(12, dtype=np.float32).reshape(6, 2)
     rows = tf.train.slice_input_producer([x, np.arange(6)], num_epochs=3, seed=2)
-    found = _all(rows, target)
+    found = values_until_the_end(rows, target)
     order = [int(number) for _, number in found]
     for epoch in range(3):
         assert sorted(order[epoch * 6 : epoch * 6 + 6]) == list(range(6))
@@ -86,7 +72,7 @@ def test_batches_have_the_examples_in_order_and_a_smaller_last_one(target: str) 
     batch = tf.train.batch(
         {"x": x, "text": tf.as_string(x)}, 3, allow_smaller_final_batch=True
     )  # fmt: skip
-    found = _all(batch, target)
+    found = values_until_the_end(batch, target)
     assert [b["x"].tolist() for b in found] == [[0, 1, 2], [3, 4, 5], [6]]
     assert found[1]["text"].tolist() == [b"3", b"4", b"5"]
 
@@ -94,7 +80,7 @@ def test_batches_have_the_examples_in_order_and_a_smaller_last_one(target: str) 
 def test_batches_of_rows_and_of_an_uneven_size_leave_the_rest() -> None:
     x = tf.train.range_input_producer(5, num_epochs=2, shuffle=False).dequeue()
     batch = tf.train.batch([tf.stack([x, x + 100])], 6, enqueue_many=True)
-    assert [b.tolist() for b in _all(batch)] == [
+    assert [b.tolist() for b in values_until_the_end(batch)] == [
         [0, 100, 1, 101, 2, 102], [3, 103, 4, 104, 0, 100], [1, 101, 2, 102, 3, 103],
     ]  # fmt: skip
 
@@ -103,7 +89,10 @@ def test_batches_of_rows_and_of_an_uneven_size_leave_the_rest() -> None:
 def test_dynamic_padding_fills_a_batch_up(target: str) -> None:
     x = tf.train.range_input_producer(4, num_epochs=1, shuffle=False).dequeue()
     batch = tf.train.batch([tf.range(x)], 2, dynamic_pad=True, shapes=[[None]])
-    assert [b.tolist() for b in _all(batch, target)] == [[[0], [0]], [[0, 1, 0], [0, 1, 2]]]
+    assert [b.tolist() for b in values_until_the_end(batch, target)] == [
+        [[0], [0]],
+        [[0, 1, 0], [0, 1, 2]],
+    ]
 
 
 def test_sparse_tensors_are_batched() -> None:
@@ -111,7 +100,9 @@ def test_sparse_tensors_are_batched() -> None:
     numbers = tf.SparseTensor([[1]], tf.stack([tf.cast(x, tf.float32)]), [3])
     words = tf.SparseTensor([[0], [2]], tf.stack([tf.as_string(x), "w"]), [3])
     batch = tf.train.batch([numbers, words, x], 2)
-    found = _all([tf.sparse_tensor_to_dense(batch[0]), tf.sparse_tensor_to_dense(batch[1], b"")])
+    found = values_until_the_end(
+        [tf.sparse_tensor_to_dense(batch[0]), tf.sparse_tensor_to_dense(batch[1], b"")]
+    )
     assert [f[0].tolist() for f in found] == [[[0, 0, 0], [0, 1, 0]], [[0, 2, 0], [0, 3, 0]]]
     assert found[1][1].tolist() == [[b"2", b"", b"w"], [b"3", b"", b"w"]]
 
@@ -121,7 +112,7 @@ def test_rows_of_sparse_tensors_are_examples() -> None:
     rows = tf.SparseTensor([[0, 1], [2, 0]], tf.stack([x, x * 10]), [3, 2])
     batch = tf.train.batch([rows], 3, enqueue_many=True)
     assert batch.dense_shape.shape.as_list() == [2]
-    found = _all(tf.sparse_tensor_to_dense(batch))
+    found = values_until_the_end(tf.sparse_tensor_to_dense(batch))
     assert [s.tolist() for s in found] == [[[0, k], [0, 0], [10 * k, 0]] for k in range(4)]
 
 
@@ -129,7 +120,7 @@ def test_rows_of_sparse_tensors_are_examples() -> None:
 def test_only_what_is_kept_comes(target: str) -> None:
     x = tf.train.range_input_producer(12, num_epochs=1, shuffle=False).dequeue()
     scalar = tf.train.maybe_batch([x, x * 2], tf.equal(x % 3, 0), 2)
-    assert [[p.tolist() for p in b] for b in _all(scalar, target)] == [
+    assert [[p.tolist() for p in b] for b in values_until_the_end(scalar, target)] == [
         [[0, 3], [0, 6]], [[6, 9], [12, 18]],
     ]  # fmt: skip
 
@@ -137,7 +128,7 @@ def test_only_what_is_kept_comes(target: str) -> None:
 def test_a_vector_says_which_rows_are_kept() -> None:
     x = tf.train.range_input_producer(4, num_epochs=1, shuffle=False).dequeue()
     kept = tf.train.maybe_batch([tf.stack([x, -x - 1])], [True, False], 2, enqueue_many=True)
-    assert [b.tolist() for b in _all(kept)] == [[0, 1], [2, 3]]
+    assert [b.tolist() for b in values_until_the_end(kept)] == [[0, 1], [2, 3]]
     with pytest.raises(ValueError, match="cannot be a vector"):
         tf.train.maybe_batch([x], [True], 2)
 
@@ -146,7 +137,7 @@ def _twice(make: Callable[[], Any], target: str) -> list[list[int]]:
     orders = []
     for _ in range(2):
         with tf.Graph().as_default():
-            orders.append(np.concatenate(_all(make(), target)).tolist())
+            orders.append(np.concatenate(values_until_the_end(make(), target)).tolist())
     return orders
 
 
@@ -172,7 +163,7 @@ def test_joined_batches_have_the_examples_of_all_threads(shuffled: bool) -> None
         if shuffled
         else tf.train.batch_join(sets, 4, allow_smaller_final_batch=True)
     )
-    found = np.concatenate([b["a"] for b in _all(batch)]).tolist()
+    found = np.concatenate([b["a"] for b in values_until_the_end(batch)]).tolist()
     assert sorted(found) == [*range(10), *range(100, 110)]
     assert ([v for v in found if v < 100] == list(range(10))) is not shuffled
 
@@ -204,7 +195,7 @@ def _files(folder: Path, contents: Sequence[bytes]) -> list[str]:
 def _read(reader: Any, paths: Any, target: str = "cinfer") -> list[tuple[str, bytes]]:
     """Keys, without the folder, and values."""
     queue = tf.train.string_input_producer(paths, num_epochs=1, shuffle=False)
-    found = _all(reader.read(queue), target)
+    found = values_until_the_end(reader.read(queue), target)
     return [(key.decode().rsplit("/", 1)[-1], value) for key, value in found]
 
 

@@ -9,6 +9,7 @@ import struct
 
 import numpy as np
 import pytest
+from queue_runs import values_until_the_end
 
 import graphio as tf
 
@@ -295,20 +296,6 @@ def written(folder):
     return str(folder / "*.rec")
 
 
-def values_of(tensors, count):
-    """Values of several runs, until the data end."""
-    with tf.Session() as session:
-        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
-        stop = tf.train.Coordinator()
-        threads = tf.train.start_queue_runners(session, stop)
-        found = [session.run(tensors) for _ in range(count)]
-        with pytest.raises(tf.errors.OutOfRangeError):
-            session.run(tensors)
-        stop.request_stop()
-        stop.join(threads)
-    return found
-
-
 FEATURES = {"x": tf.FixedLenFeature([], tf.int64), "words": tf.VarLenFeature(tf.string)}
 
 
@@ -319,7 +306,7 @@ def test_features_of_files_come_in_batches(tmp_path):
             pattern, 4, FEATURES, tf.TFRecordReader, randomize_input=False, num_epochs=1,
             num_enqueue_threads=1,
         )  # fmt: skip
-        one, two = values_of([keys, features["x"], features["words"]], 2)
+        one, two = values_until_the_end([keys, features["x"], features["words"]])
     assert one[1].tolist() == [0, 1, 2, 3] and two[1].tolist() == [4, 5]
     assert one[0][0].startswith(str(tmp_path / "0.rec").encode()) and len(two[0]) == 2
     assert one[2].dense_shape.tolist() == [4, 3] and len(two[2].values) == 9
@@ -332,7 +319,7 @@ def test_random_records_are_all_of_the_files(tmp_path):
             [pattern], 2, tf.TFRecordReader, num_epochs=1, queue_capacity=8, seed=1,
             parse_fn=lambda record: {"x": tf.parse_single_example(record, FEATURES)["x"]},
         )  # fmt: skip
-        batches = values_of(found["x"], 3)
+        batches = values_until_the_end(found["x"])
     assert sorted(np.concatenate(batches).tolist()) == [0, 1, 2, 3, 4, 5]
 
 

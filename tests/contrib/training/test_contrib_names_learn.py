@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from queue_runs import values_until_the_end
 
 import graphio as tf
 
@@ -139,19 +140,6 @@ def _records(path: Path, numbers: range) -> str:
     return str(path)
 
 
-def _values(target: str, tensors: Any, count: int) -> list[Any]:
-    with tf.Session(target) as session:
-        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
-        stop = tf.train.Coordinator()
-        threads = tf.train.start_queue_runners(session, stop)
-        found = [session.run(tensors) for _ in range(count)]
-        with pytest.raises(tf.errors.OutOfRangeError):
-            session.run(tensors)
-        stop.request_stop()
-        stop.join(threads)
-    return found
-
-
 FEATURES = {"x": tf.FixedLenFeature([], tf.int64)}
 
 
@@ -163,7 +151,7 @@ def test_records_come_in_batches_with_their_names(tmp_path: Path, target: str) -
             path, 3, tf.TFRecordReader, randomize_input=False, num_epochs=1
         )
         numbers = tf.parse_example(records, FEATURES)["x"]
-        (one, first), (two, last) = _values(target, [keys, numbers], 2)
+        (one, first), (two, last) = values_until_the_end([keys, numbers], target)
     assert first.tolist() == [0, 1, 2] and last.tolist() == [3, 4]
     assert len({*one, *two}) == 5
     assert all(key.startswith(f"{path}:".encode()) for key in (*one, *two))
@@ -179,7 +167,7 @@ def test_features_of_records_come_in_batches(tmp_path: Path, target: str) -> Non
         plain = learn.read_batch_features(
             path, 4, FEATURES, tf.TFRecordReader, randomize_input=False, num_epochs=1
         )
-        rows = _values(target, [found["x"], plain["x"]], 2)
+        rows = values_until_the_end([found["x"], plain["x"]], target)
     # two threads fill the queue of batches, in any order
     for column in range(2):
         batches = sorted(row[column].tolist() for row in rows)
@@ -194,7 +182,7 @@ def test_parsed_features_go_through_a_queue(target: str) -> None:
         keys, found = learn.io.queue_parsed_features(
             {"dense": count * 10, "sparse": sparse}, tf.as_string(count), num_enqueue_threads=1
         )
-        rows = _values(target, [keys, found["dense"], found["sparse"]], 3)
+        rows = values_until_the_end([keys, found["dense"], found["sparse"]], target)
         alone, _ = learn.io.queue_parsed_features({"x": tf.constant(1)})
     assert [row[0] for row in rows] == [b"0", b"1", b"2"]
     assert [int(row[1]) for row in rows] == [0, 10, 20]
