@@ -98,7 +98,8 @@ def make_export_strategy(
     Args:
         serving_input_fn, default_output_alternative_key, assets_extra, as_text,
             strip_default_attrs: given to export_savedmodel.
-        exports_to_keep: older folders, whose names are numbers, are deleted; None: none is.
+        exports_to_keep: older folders, whose names are times as numbers of 10 digits, are deleted;
+            None: none is.
     """
 
     def export_fn(
@@ -112,8 +113,9 @@ def make_export_strategy(
             strip_default_attrs=strip_default_attrs,
         )  # fmt: skip
         if exports_to_keep is not None:
-            made = [name for name in gfile.listdir(export_dir_base) if name.isdigit()]
-            old = sorted(made, key=int)[: max(len(made) - exports_to_keep, 0)]
+            names = gfile.listdir(export_dir_base)
+            made = sorted(name for name in names if len(name) == 10 and name.isdigit())
+            old = made[: max(len(made) - exports_to_keep, 0)]
             for name in old:
                 gfile.rmtree(os.path.join(export_dir_base, name))
         return path
@@ -268,7 +270,8 @@ class Experiment:
 
         Args:
             continuous_eval_predicate_fn: from the metrics, and the checkpoint where it takes two
-                arguments, whether it goes on; both are None at first. None: up to train_steps.
+                arguments, whether it goes on; both are None at first, the checkpoint also where
+                there are no metrics. None: up to train_steps.
 
         Returns:
             the last metrics, and what the export strategies return.
@@ -281,7 +284,7 @@ class Experiment:
         if each is None:
             each = 1000 if self._train_steps is None else int(self._train_steps / 10)
         found = exports = path = None
-        while goes_on(found, path) and not self._has_ended(found):
+        while goes_on(found, path if found else None) and not self._has_ended(found):
             self._fit(self._train_monitors, steps=each)
             path = latest_checkpoint(self._estimator.model_dir)
             found = self._evaluate(name="one_pass", checkpoint_path=path, hooks=self._eval_hooks)

@@ -99,6 +99,20 @@ def test_training_and_evaluation_take_turns(model: Model) -> None:
         made(model).continuous_train_and_eval(3)
 
 
+def test_a_predicate_gets_no_checkpoint_without_metrics(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "evaluate", lambda **given: {})
+    paths: list[Any] = []
+
+    def goes_on(metrics: Any, checkpoint_path: Any) -> bool:
+        paths.append(checkpoint_path)
+        return len(paths) < 3
+
+    made(model, train_steps_per_iteration=1).continuous_train_and_eval(goes_on)
+    assert paths == [None, None, None]
+
+
 def test_checkpoints_of_another_process_are_evaluated(model: Model) -> None:
     model.fit(steps=2)
     model.calls.clear()
@@ -144,15 +158,16 @@ def test_old_exports_are_deleted(tmp_path: Path) -> None:
     class Exported:
         def export_savedmodel(self, folder: str, input_fn: Any, **options: Any) -> str:
             given.append(options)
-            path = Path(folder) / str(len(given))
+            path = Path(folder) / str(1_500_000_000 + len(given))
             path.mkdir(parents=True)
             return str(path)
 
     strategy = learn.make_export_strategy(lambda: None, "head", exports_to_keep=2)
     assert strategy is not None and strategy.name == "Servo"
+    (tmp_path / "7").mkdir()  # not a time: another program's
     for _ in range(11):
         strategy.export(Exported(), str(tmp_path), checkpoint_path="c")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "11"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1500000010", "1500000011", "7"]
     assert given[0]["checkpoint_path"] == "c"
     assert given[0]["default_output_alternative_key"] == "head"
     wrong = learn.ExportStrategy("x", lambda estimator, path, eval_result: 0)
