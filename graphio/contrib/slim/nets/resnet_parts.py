@@ -1,4 +1,4 @@
-"""What both kinds of residual networks share: their blocks, and all but the units."""
+"""Blocks of residual networks of both kinds, and the network around their units."""
 
 from __future__ import annotations
 
