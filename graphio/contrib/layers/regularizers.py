@@ -36,16 +36,9 @@ def l1_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
     Raises:
         ValueError: scale is an integer or negative.
     """
-    if _is_off("scale", scale):
-        return _none
-
-    def l1(weights: Any) -> Tensor:
-        with scopes.name_scope(scope, "l1_regularizer") as name:
-            factor = convert_to_tensor(scale, dtype=weights.dtype.base_dtype, name="scale")
-            size = reduction.reduce_sum(elementwise.abs(weights))
-            return elementwise.multiply(factor, size, name=name)
-
-    return l1
+    return _scaled(
+        scale, scope, "l1_regularizer", lambda w: reduction.reduce_sum(elementwise.abs(w))
+    )
 
 
 @api_guard.unguarded
@@ -59,15 +52,22 @@ def l2_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
     Raises:
         ValueError: scale is an integer or negative.
     """
+    return _scaled(scale, scope, "l2_regularizer", nn.l2_loss)
+
+
+def _scaled(
+    scale: Any, scope: str | None, default_scope: str, size: Callable[[Any], Tensor]
+) -> Regularizer:
+    """A function to scale * the size of the weights; 0.0: to None."""
     if _is_off("scale", scale):
         return _none
 
-    def l2(weights: Any) -> Tensor:
-        with scopes.name_scope(scope, "l2_regularizer") as name:
+    def penalty(weights: Any) -> Tensor:
+        with scopes.name_scope(scope, default_scope) as name:
             factor = convert_to_tensor(scale, dtype=weights.dtype.base_dtype, name="scale")
-            return elementwise.multiply(factor, nn.l2_loss(weights), name=name)
+            return elementwise.multiply(factor, size(weights), name=name)
 
-    return l2
+    return penalty
 
 
 @api_guard.unguarded

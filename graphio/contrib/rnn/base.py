@@ -16,6 +16,7 @@ from graphio.variables.variable_scope import get_variable, get_variable_scope, v
 
 __all__ = [
     "Cell",
+    "LSTMShapedCell",
     "ProjectedCell",
     "Wrapper",
     "depth_of",
@@ -48,6 +49,22 @@ class Cell(RNNCell):
     def linear(self, inputs: Any, size: int, bias: bool = True) -> Tensor:
         """As the function linear, with variables of the cell."""
         return linear(inputs, size, bias, self.variable)
+
+
+class LSTMShapedCell(Cell):
+    """A cell with the state and the output of an LSTM without projection."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> Any:
+        """LSTMStateTuple of the sizes."""
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+    @property
+    def output_size(self) -> Any:
+        """The number of units."""
+        return self._num_units
 
 
 class ProjectedCell(Cell):

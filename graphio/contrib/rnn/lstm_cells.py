@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.contrib.rnn.base import (
-    Cell,
+    LSTMShapedCell,
     ProjectedCell,
     depth_of,
     limited,
@@ -112,7 +112,7 @@ class CoupledInputForgetGateLSTMCell(ProjectedCell):
         return normalized(self, x, scope, *self._norm) if self._layer_norm else x
 
 
-class LayerNormBasicLSTMCell(Cell):
+class LayerNormBasicLSTMCell(LSTMShapedCell):
     """An LSTM with layer normalization and dropout of the new values (Ba et al., 2016; Semeniuta
     et al., 2016).
 
@@ -149,16 +149,6 @@ class LayerNormBasicLSTMCell(Cell):
         self._activation, self._layer_norm = activation, layer_norm
         self._norm = norm_gain, norm_shift
         self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
-
-    @property
-    def state_size(self) -> Any:
-        """LSTMStateTuple of the sizes."""
-        return LSTMStateTuple(self._num_units, self._num_units)
-
-    @property
-    def output_size(self) -> Any:
-        """The number of units."""
-        return self._num_units
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
@@ -309,7 +299,7 @@ class GLSTMCell(ProjectedCell):
         return nn.bias_add(joined, bias)
 
 
-class PhasedLSTMCell(Cell):
+class PhasedLSTMCell(LSTMShapedCell):
     """An LSTM that changes its state only in a part of a cycle of time (Neil et al., 2016).
 
     Its inputs are a pair: time (batch, 1), of float32 or float64, and the features (batch, depth).
@@ -343,16 +333,6 @@ class PhasedLSTMCell(Cell):
         self._num_units, self._peepholes = num_units, use_peepholes
         self._leak, self._ratio_on, self._trainable = leak, ratio_on, trainable_ratio_on
         self._periods = period_init_min, period_init_max
-
-    @property
-    def state_size(self) -> Any:
-        """LSTMStateTuple of the sizes."""
-        return LSTMStateTuple(self._num_units, self._num_units)
-
-    @property
-    def output_size(self) -> Any:
-        """The number of units."""
-        return self._num_units
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from graphio.contrib import layers
 from graphio.contrib.framework.arg_scope import arg_scope
@@ -11,9 +11,10 @@ from graphio.contrib.layers.utils import convert_collection_to_dict
 from graphio.contrib.slim.nets import resnet_utils
 from graphio.ops.math import reduction
 from graphio.ops.nn import core as nn
+from graphio.support import api_guard
 from graphio.variables.variable_scope import variable_scope
 
-__all__ = ["block", "network", "usual_blocks"]
+__all__ = ["UsualNetwork", "block", "network", "of_layers"]
 
 #: units of the four blocks of each network, by its number of layers
 _UNITS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 36, 3)}
@@ -28,9 +29,56 @@ def block(
     return resnet_utils.Block(scope, unit_fn, [{**unit, "stride": s} for s in strides])
 
 
-def usual_blocks(unit_fn: Callable[..., Any], layers_in_all: int) -> list[resnet_utils.Block]:
-    """The blocks of a network of 50, 101, 152 or 200 layers."""
-    rows = zip((64, 128, 256, 512), _UNITS[layers_in_all], (2, 2, 2, 1), strict=True)
+class UsualNetwork(Protocol):
+    """A network with a known number of layers; see resnet_v1, which describes the arguments."""
+
+    def __call__(
+        self,
+        inputs: Any,
+        num_classes: int | None = None,
+        is_training: Any = True,
+        global_pool: bool = True,
+        output_stride: float | None = None,
+        reuse: Any = None,
+        scope: Any = ...,
+    ) -> tuple[Any, dict[str, Any]]:
+        """The result, and end points by name."""
+
+
+def of_layers(
+    count: int, build: Callable[..., tuple[Any, dict[str, Any]]], unit_fn: Callable[..., Any]
+) -> UsualNetwork:
+    """The function of a network of 50, 101, 152 or 200 layers, whose scope is its name.
+
+    Args:
+        count: the number of layers.
+        build: resnet_v1 or resnet_v2.
+        unit_fn: the function of its units.
+    """
+    name = f"{build.__name__}_{count}"
+
+    def made(
+        inputs: Any,
+        num_classes: int | None = None,
+        is_training: Any = True,
+        global_pool: bool = True,
+        output_stride: float | None = None,
+        reuse: Any = None,
+        scope: Any = name,
+    ) -> tuple[Any, dict[str, Any]]:
+        return build(
+            inputs, _usual_blocks(unit_fn, count), num_classes, is_training, global_pool,
+            output_stride, True, reuse, scope,
+        )  # fmt: skip
+
+    made.__name__ = made.__qualname__ = name
+    made.__module__ = build.__module__
+    made.__doc__ = f"{build.__name__} of {count} layers."
+    return api_guard.makes_variables(made)
+
+
+def _usual_blocks(unit_fn: Callable[..., Any], count: int) -> list[resnet_utils.Block]:
+    rows = zip((64, 128, 256, 512), _UNITS[count], (2, 2, 2, 1), strict=True)
     return [
         block(unit_fn, f"block{number}", depth, units, stride)
         for number, (depth, units, stride) in enumerate(rows, 1)

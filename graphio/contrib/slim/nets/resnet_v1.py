@@ -106,69 +106,7 @@ def resnet_v1_block(scope: str, base_depth: int, num_units: int, stride: int) ->
     return resnet_parts.block(bottleneck, scope, base_depth, num_units, stride)
 
 
-@api_guard.makes_variables
-def resnet_v1_50(
-    inputs: Any,
-    num_classes: int | None = None,
-    is_training: Any = True,
-    global_pool: bool = True,
-    output_stride: float | None = None,
-    reuse: Any = None,
-    scope: Any = "resnet_v1_50",
-) -> tuple[Any, dict[str, Any]]:
-    """resnet_v1 of 50 layers."""
-    return resnet_v1(
-        inputs, resnet_parts.usual_blocks(bottleneck, 50), num_classes, is_training, global_pool,
-        output_stride, True, reuse, scope,
-    )  # fmt: skip
-
-
-@api_guard.makes_variables
-def resnet_v1_101(
-    inputs: Any,
-    num_classes: int | None = None,
-    is_training: Any = True,
-    global_pool: bool = True,
-    output_stride: float | None = None,
-    reuse: Any = None,
-    scope: Any = "resnet_v1_101",
-) -> tuple[Any, dict[str, Any]]:
-    """resnet_v1 of 101 layers."""
-    return resnet_v1(
-        inputs, resnet_parts.usual_blocks(bottleneck, 101), num_classes, is_training, global_pool,
-        output_stride, True, reuse, scope,
-    )  # fmt: skip
-
-
-@api_guard.makes_variables
-def resnet_v1_152(
-    inputs: Any,
-    num_classes: int | None = None,
-    is_training: Any = True,
-    global_pool: bool = True,
-    output_stride: float | None = None,
-    reuse: Any = None,
-    scope: Any = "resnet_v1_152",
-) -> tuple[Any, dict[str, Any]]:
-    """resnet_v1 of 152 layers."""
-    return resnet_v1(
-        inputs, resnet_parts.usual_blocks(bottleneck, 152), num_classes, is_training, global_pool,
-        output_stride, True, reuse, scope,
-    )  # fmt: skip
-
-
-@api_guard.makes_variables
-def resnet_v1_200(
-    inputs: Any,
-    num_classes: int | None = None,
-    is_training: Any = True,
-    global_pool: bool = True,
-    output_stride: float | None = None,
-    reuse: Any = None,
-    scope: Any = "resnet_v1_200",
-) -> tuple[Any, dict[str, Any]]:
-    """resnet_v1 of 200 layers."""
-    return resnet_v1(
-        inputs, resnet_parts.usual_blocks(bottleneck, 200), num_classes, is_training, global_pool,
-        output_stride, True, reuse, scope,
-    )  # fmt: skip
+resnet_v1_50 = resnet_parts.of_layers(50, resnet_v1, bottleneck)
+resnet_v1_101 = resnet_parts.of_layers(101, resnet_v1, bottleneck)
+resnet_v1_152 = resnet_parts.of_layers(152, resnet_v1, bottleneck)
+resnet_v1_200 = resnet_parts.of_layers(200, resnet_v1, bottleneck)
