@@ -141,13 +141,26 @@ class GradientTape:
 
         Raises:
             RuntimeError: it is not persistent, and has given gradients.
+            TypeError: target is None.
+            ValueError: output_gradients are not as many as the targets; unconnected_gradients is
+                none of the two.
         """
+        if target is None:
+            raise TypeError(
+                "Target should be a tensor or a nested structure of tensors or variables, but "
+                "received None."
+            )
         self._use()
-        unconnected = UnconnectedGradients(unconnected_gradients)
+        unconnected = _unconnected(unconnected_gradients)
         targets = [convert_to_tensor(t) for t in nest.flatten(target)]
         arriving: Sequence[Any] = [None] * len(targets)
         if output_gradients is not None:
             arriving = nest.flatten(output_gradients)
+            if len(arriving) != len(targets):
+                raise ValueError(
+                    f"GradientTape.gradient: there are {len(arriving)} output_gradients for "
+                    f"{len(targets)} targets, expected as many"
+                )
         flat = nest.flatten(sources)
         found = self._gradients(targets, flat, arriving)
         if unconnected is UnconnectedGradients.ZERO:
@@ -262,7 +275,7 @@ class GradientTape:
         """
         self._use()
         flat = nest.flatten(sources)
-        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        zero = _unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         rows = self._rows(target, flat, array.size(target), lambda eye: array.reshape(
             eye, array.shape(target)
         ))  # fmt: skip
@@ -343,6 +356,16 @@ class GradientTape:
         found = array.reshape(array.transpose(flat, [1, 0, 2]), full)
         found.set_shape(first.concatenate(other[1:]))
         return found
+
+
+def _unconnected(given: Any) -> UnconnectedGradients:
+    try:
+        return UnconnectedGradients(given)
+    except ValueError:
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: {given!r}; expected "
+            "tf.UnconnectedGradients.NONE or ZERO"
+        ) from None
 
 
 def _inputs(operation: Operation) -> list[Tensor]:

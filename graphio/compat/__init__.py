@@ -72,13 +72,17 @@ def dimension_at_index(shape: Any, index: int) -> Any:
 class _Horizon:
     """The date of TensorFlow 1.15.5, or that of an open forward_compatibility_horizon."""
 
-    date = (2019, 8, 21)
+    date = datetime.date(2019, 8, 21)
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
     """Whether a date is before TensorFlow 1.15's window of forward compatibility, August 21st,
-    2019, or before that of forward_compatibility_horizon; no function here depends on it."""
-    return _Horizon.date > (year, month, day)
+    2019, or before that of forward_compatibility_horizon; no function here depends on it.
+
+    Raises:
+        ValueError: there is no such day.
+    """
+    return _Horizon.date > datetime.date(year, month, day)
 
 
 @contextlib.contextmanager
@@ -88,7 +92,7 @@ def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[N
     Raises:
         ValueError: there is no such day.
     """
-    before, _Horizon.date = _Horizon.date, datetime.date(year, month, day).timetuple()[:3]
+    before, _Horizon.date = _Horizon.date, datetime.date(year, month, day)
     try:
         yield
     finally:

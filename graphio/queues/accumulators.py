@@ -205,7 +205,7 @@ def _cancel(session: Any) -> Any:
 
 
 def accumulator(
-    kind: type[Sums],
+    sums: type[Sums],
     tf_type: str,
     dtype: Any,
     shape: Any,
@@ -216,22 +216,28 @@ def accumulator(
     """The operation's output that stands for an accumulator.
 
     Args:
-        kind: the class of what a session has of it.
+        sums: the class of what a session has of it.
         tf_type: TensorFlow's type.
         dtype, shape, shared_name, name, reduction_type: as ConditionalAccumulator's.
 
     Raises:
+        TypeError: dtype is not a number's.
         ValueError: another reduction_type.
     """
+    kind = dtypes.as_dtype(dtype)
+    if kind == dtypes.string or kind.is_bool:
+        raise TypeError(
+            f"Value passed to parameter 'dtype' has DataType {kind.name}, expected that of numbers"
+        )
     if reduction_type not in ("MEAN", "SUM"):
         raise ValueError(f"reduction_type is {reduction_type!r}, expected 'MEAN' or 'SUM'")
-    opener = _Opener(kind, TensorShape(shape), reduction_type == "MEAN")
+    opener = _Opener(sums, TensorShape(shape), reduction_type == "MEAN")
     made = waiting_call(
         opener, [], [(dtypes.string, TensorShape([]))], function=name, name=name, tf_type=tf_type
     )
     opener.key = shared_name or made.name
     TENSORFLOW_ATTRIBUTES.of(made.graph)[made] = {
-        "dtype": dtypes.as_dtype(dtype), "shape": TensorShape(shape), "container": b"",
+        "dtype": kind, "shape": TensorShape(shape), "container": b"",
         "shared_name": (shared_name or "").encode(), "reduction_type": reduction_type.encode(),
     }  # fmt: skip
     return made.outputs[0]

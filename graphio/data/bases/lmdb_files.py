@@ -68,7 +68,7 @@ class LMDBDataset(Dataset):
 
         def opened(o: Any) -> Stage:
             found = np.asarray(o.value(names)).reshape(-1).tolist()
-            return _Entries([name.decode() for name in found])
+            return _Entries([os.fsdecode(name) for name in found])
 
         super().__init__((_STRING, _STRING), opened, given=[names])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -45,6 +46,9 @@ class SqlDataset(Dataset):
         output_types: a tuple of dtypes, one a column: string, bool, float64, or integers of up to
             64 bits.
 
+    Raises:
+        ValueError: one of these strings is not a scalar.
+
     Raises, when run:
         InvalidArgumentError: another driver, a dtype that is not listed, or another number of
             columns.
@@ -62,9 +66,16 @@ class SqlDataset(Dataset):
         specs = structure.pack(output_types, [Spec(t, TensorShape([])) for t in types])
 
         def opened(o: Any) -> Stage:
-            driver, source, text = (bytes(o.value(v)[()]).decode() for v in given)
+            driver, source, text = (os.fsdecode(bytes(o.value(v)[()])) for v in given)
             return _Rows(driver, source, text, types)
 
+        for tensor, argument in zip(
+            given, ("driver_name", "data_source_name", "query"), strict=True
+        ):
+            if tensor.shape.ndims not in (None, 0):
+                raise ValueError(
+                    f"SqlDataset: {argument} has shape {tensor.shape}, expected a scalar string"
+                )
         super().__init__(specs, opened, given=given)
 
 
@@ -109,14 +120,14 @@ class _Rows(Stage):
 
         try:
             yield
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
             raise errors.UnknownError(message=f"{error} [{self.what}]") from error
 
     def _queried(self) -> Iterator[Any]:
         import sqlite3
 
         # Nothing is committed, so that a query changes no data. Threads: of prefetch and others.
-        address = f"file:{quote(self.source)}?mode=rw"
+        address = f"file:{quote(os.fsencode(self.source))}?mode=rw"
         made = sqlite3.connect(address, uri=True, check_same_thread=False)
         self._connection = self._open.enter_context(contextlib.closing(made))
         self._connection.text_factory = bytes

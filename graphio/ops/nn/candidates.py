@@ -57,15 +57,9 @@ def _sampled(
     seed: int | None, name: str | None, chances: Callable[[Tensor], Tensor],
 ) -> Sample:  # fmt: skip
     """A sample of classes, whose probabilities in one draw a function gives."""
-    if num_sampled < 1 or range_max < 1 or (unique and num_sampled > range_max):
-        raise ValueError(
-            f"{op}: num_sampled is {num_sampled} and range_max {range_max}, expected positive "
-            "numbers, and no more samples than classes if they are unique"
-        )
+    _check_counts(op, num_sampled, unique, range_max)
     with scope(name, op) as at:
-        true = convert_to_tensor(true_classes, name="true_classes")
-        require(true, INTEGER, op, "true_classes")
-        shapes.merge(dims_of(true), (None, num_true), describe(at, op))
+        true = _true(op, true_classes, num_true, at)
         every = chances(filling.range(range_max))
         # Each class arrives at a random time, exponential with its probability as the rate: the
         # order of arrivals is that of draws whose repeats are rejected.
@@ -94,6 +88,22 @@ def _sampled(
             return binary("Sub", scalar(1, p.dtype), missed)
 
         return classes, expected(true), expected(classes)
+
+
+def _check_counts(op: str, num_sampled: int, unique: bool, range_max: int) -> None:
+    if num_sampled < 1 or range_max < 1 or (unique and num_sampled > range_max):
+        raise ValueError(
+            f"{op}: num_sampled is {num_sampled} and range_max {range_max}, expected positive "
+            "numbers, and no more samples than classes if they are unique"
+        )
+
+
+def _true(op: str, true_classes: Any, num_true: int, at: str) -> Tensor:
+    """The true classes, integers (n, num_true)."""
+    true = convert_to_tensor(true_classes, name="true_classes")
+    require(true, INTEGER, op, "true_classes")
+    shapes.merge(dims_of(true), (None, num_true), describe(at, op))
+    return true
 
 
 @api_guard.operator
@@ -211,9 +221,9 @@ def learned_unigram_candidate_sampler(
     The counts are kept by Python: a model saved with it needs its function again to run it.
     """
     op = "LearnedUnigramCandidateSampler"
+    _check_counts(op, num_sampled, unique, range_max)
     with scope(name, op) as at:
-        true = convert_to_tensor(true_classes, name="true_classes")
-        require(true, INTEGER, op, "true_classes")
+        true = _true(op, true_classes, num_true, at)
         counted = host_call(
             lambda session: _Counts(range_max),
             [cast(true, dtypes.int64)],
@@ -274,9 +284,7 @@ def all_candidate_sampler(
     if num_sampled < 1:
         raise ValueError(f"{op}: num_sampled is {num_sampled}, expected a positive number")
     with scope(name, op) as at:
-        true = convert_to_tensor(true_classes, name="true_classes")
-        require(true, INTEGER, op, "true_classes")
-        shapes.merge(dims_of(true), (None, num_true), describe(at, op))
+        true = _true(op, true_classes, num_true, at)
         classes = convert_to_tensor(np.arange(num_sampled, dtype=np.int64))
         once = cast(primitive.fill_like(true, 1), dtypes.float32)
         return classes, once, convert_to_tensor(np.ones(num_sampled, np.float32))

@@ -80,6 +80,11 @@ def _axes(x: Tensor, count: int, given: Sequence[int] | None, second: bool) -> l
             "spatial_dims must be a monotonically increasing sequence of positive integers; "
             f"{_WHAT}: spatial_dims is {axes}"
         )
+    if len(axes) != count:
+        raise ValueError(
+            f"{_WHAT}: dilation_rate has {count} elements and spatial_dims {len(axes)}, expected "
+            "as many"
+        )
     least = axes[-1] + (0 if second else 1)
     if x.shape.ndims is not None and x.shape.ndims < least:
         raise ValueError(

@@ -72,7 +72,7 @@ def fractional_max_pool(
         first row, or column, of each window, and at the end the number of them all.
 
     Raises:
-        TypeError: value has another dtype.
+        TypeError: value has another dtype, or pooling_ratio is not a list.
         ValueError: the rank is not 4, or pooling_ratio does not fit; where the run knows the sizes,
             an InvalidArgumentError of the run.
     """
@@ -121,7 +121,9 @@ def _pooled(
 
 def _sizes(op: str, x: Tensor, ratio: Sequence[float]) -> list[tuple[Size, Size]]:
     """Before and after, of height and width."""
-    if len(ratio) != 4 or min(ratio) < 1.0 or (ratio[0], ratio[3]) != (1.0, 1.0):
+    if not isinstance(ratio, (list, tuple, np.ndarray)):
+        raise TypeError(f"{op}: pooling_ratio is {ratio!r}, expected a list of four numbers")
+    if len(ratio) != 4 or not all(r >= 1.0 for r in ratio) or (ratio[0], ratio[3]) != (1.0, 1.0):
         raise ValueError(
             f"{op}: pooling_ratio is {list(ratio)}, expected four numbers of 1 or more, the first "
             "and the last of which are 1"

@@ -15,9 +15,10 @@ import numpy as np
 from graphio.framework import dtypes
 from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.dtypes import DType
+from graphio.framework.gradient_registry import REGIONS, Region
 from graphio.framework.graph import Tensor
 from graphio.ops.array import surface as array
-from graphio.ops.base.emit import scope
+from graphio.ops.base.emit import FLOATING, require, scope
 from graphio.ops.checks.assertion import once
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.ops.nn import conv, pooling
@@ -93,9 +94,24 @@ def _steps(value: Any, op: str, name: str) -> Tensor:
     return x
 
 
-def _ends(low: Any, high: Any) -> tuple[Tensor, Tensor]:
+def _ends(low: Any, high: Any, op: str) -> tuple[Tensor, Tensor]:
     found = [convert_to_tensor(end, dtypes.float32, name="range") for end in (low, high)]
+    for end, what in zip(found, ("minimum", "maximum"), strict=True):
+        _require_rank(end, 0, op, f"the {what} of the range")
     return array.stop_gradient(found[0]), array.stop_gradient(found[1])
+
+
+def _require_rank(x: Tensor, rank: int, op: str, name: str) -> None:
+    if x.shape.ndims not in (None, rank):
+        raise ValueError(
+            f"Shape must be rank {rank} but is rank {x.shape.ndims} for '{op}': {name} has shape "
+            f"{x.shape}"
+        )
+
+
+def _require_four(numbers: Sequence[int], op: str, name: str) -> None:
+    if len(numbers) != 4:
+        raise ValueError(f"{op}: {name} is {list(numbers)}, expected 4 integers")
 
 
 def _one_of(value: str, allowed: Sequence[str], op: str, name: str) -> str:
@@ -211,7 +227,7 @@ def quantize_v2(
         raise ValueError(f"{op}: round_mode HALF_TO_EVEN only supported for mode 'SCALED'")
     with scope(name, op):
         x = convert_to_tensor(input, dtypes.float32, name="input")
-        low, high = _widened(*_ends(min_range, max_range))
+        low, high = _widened(*_ends(min_range, max_range, op))
         if mode == "MIN_FIRST":
             return Quantized(_Range(kind, low, high).steps(x), low, high)
         if mode == "SCALED":
@@ -297,7 +313,7 @@ def dequantize(
     _one_of(mode, _MODES, op, "mode")
     with scope(name, op):
         steps = _steps(input, op, "input")
-        low, high = _ends(min_range, max_range)
+        low, high = _ends(min_range, max_range, op)
         lowest, highest = _bounds(steps.dtype)
         if mode == "MIN_FIRST":
             return _Range(steps.dtype, low, high).values(steps)
@@ -335,7 +351,9 @@ def quantize_and_dequantize(
         narrow_range: True: the lowest step is minus the highest.
 
     Raises:
-        ValueError: num_bits or round_mode is none of these.
+        TypeError: input is not floating.
+        ValueError: num_bits or round_mode is none of these, or an end of the range not a scalar.
+        InvalidArgumentError: in a run: input_min is above input_max, with range_given.
     """
     op = "QuantizeAndDequantizeV2"
     _one_of(round_mode, ("HALF_TO_EVEN", "HALF_UP"), op, "round_mode")
@@ -345,17 +363,24 @@ def quantize_and_dequantize(
     lowest = -highest - (0 if narrow_range else 1) if signed_input else 0.0
     with scope(name, op) as at:
         given = convert_to_tensor(input, name="input")
+        require(given, FLOATING, op, "input")
         x = array.stop_gradient(given)
         if range_given:
             low, high = (convert_to_tensor(v, x.dtype) for v in (input_min, input_max))
+            _require_rank(low, 0, op, "input_min")
+            _require_rank(high, 0, op, "input_max")
+            words = f"{op}: input_min is above input_max"
+            low = once(low, comparison.less_equal(low, high), words)
         else:
             low, high = reduction.reduce_min(x), reduction.reduce_max(x)
         scale, unit, low, high = _symmetric(lowest, highest, low, high)
         steps = (_within(x, low, high) if range_given else x) * scale
         even = round_mode == "HALF_TO_EVEN"
         rounded = elementwise.round(steps) if even else elementwise.floor(steps + 0.5)
-        made = array.stop_gradient(rounded * unit)
-        return elementwise.add(made, given - array.stop_gradient(given), name=at)
+        made = array.identity(rounded * unit, name=at)
+        # not made + given - given: of infinity that is nan
+        REGIONS.of(made.graph)[made.op] = Region([made.op], [given], [made], list)
+        return made
 
 
 def _symmetric(
@@ -388,7 +413,7 @@ def quantized_concat(
 
     Args:
         concat_dim: the axis.
-        values: list of steps of one dtype.
+        values: list of two or more tensors of steps, of one dtype.
         input_mins, input_maxes: a range for each.
         name: of the operations.
 
@@ -396,8 +421,8 @@ def quantized_concat(
         (output, output_min, output_max); the range of a signed dtype is symmetric.
 
     Raises:
-        TypeError: values are not steps.
-        ValueError: the lists have different lengths.
+        TypeError: values are not steps, or their dtypes differ.
+        ValueError: the lists have different lengths, or less than two elements.
     """
     op = "QuantizedConcat"
     if not len(values) == len(input_mins) == len(input_maxes):
@@ -405,10 +430,17 @@ def quantized_concat(
             f"{op}: there are {len(values)} values, {len(input_mins)} input_mins and "
             f"{len(input_maxes)} input_maxes, expected equal numbers"
         )
+    if len(values) < 2:
+        raise ValueError(f"{op}: there are {len(values)} values, expected 2 or more")
     with scope(name, op):
         parts = [_steps(value, op, f"values_{i}") for i, value in enumerate(values)]
         kind = parts[0].dtype
-        ends = [_ends(*pair) for pair in zip(input_mins, input_maxes, strict=True)]
+        if any(part.dtype != kind for part in parts):
+            found = ", ".join(part.dtype.name for part in parts)
+            raise TypeError(
+                f"{op}: the values are {found}, expected one dtype; quantize them alike"
+            )
+        ends = [_ends(*pair, op) for pair in zip(input_mins, input_maxes, strict=True)]
         low = elementwise.minimum(reduction.reduce_min(array.stack([e[0] for e in ends])), 0.0)
         high = reduction.reduce_max(array.stack([e[1] for e in ends]))
         if _bounds(kind)[0]:
@@ -451,11 +483,13 @@ def quantized_relu_x(
     op, kind = "QuantizedReluX", _plain(out_type, "QuantizedReluX")
     with scope(name, op):
         steps = _steps(features, op, "features")
-        low, high = _ends(min_features, max_features)
+        most = convert_to_tensor(max_value, name="max_value")
+        _require_rank(most, 0, op, "max_value")
+        low, high = _ends(min_features, max_features, op)
         of, limits = _Range(steps.dtype, low, high), _bounds(steps.dtype)
         first, last = (
             elementwise.cast(elementwise.clip_by_value(of.unclamped(x), *limits), dtypes.int64)
-            for x in (0.0, elementwise.cast(convert_to_tensor(max_value), dtypes.float64))
+            for x in (0.0, elementwise.cast(most, dtypes.float64))
         )
         wide = elementwise.maximum(elementwise.cast(steps, dtypes.int64), first)
         return Activated(elementwise.cast(elementwise.minimum(wide, last), kind), low, high)
@@ -472,7 +506,7 @@ def quantized_max_pool(
         steps = _steps(input, op, "input")
         wide = elementwise.cast(steps, dtypes.float32)
         made = pooling.max_pool(wide, ksize, strides, padding)
-        return Pooled(elementwise.cast(made, steps.dtype), *_ends(min_input, max_input))
+        return Pooled(elementwise.cast(made, steps.dtype), *_ends(min_input, max_input, op))
 
 
 @api_guard.operator
@@ -494,8 +528,11 @@ def quantized_avg_pool(
 
     Raises:
         TypeError: input are not steps.
+        ValueError: ksize or strides are not four integers.
     """
     op = "QuantizedAvgPool"
+    _require_four(ksize, op, "ksize")
+    _require_four(strides, op, "strides")
     with scope(name, op):
         steps = _steps(input, op, "input")
         wide = elementwise.cast(steps, dtypes.float64)
@@ -503,7 +540,7 @@ def quantized_avg_pool(
         # A mean that is a whole number may come out a bit below it.
         nudge = 0.25 / float(ksize[1] * ksize[2])
         whole = elementwise.sign(means) * elementwise.floor(elementwise.abs(means) + nudge)
-        return Pooled(elementwise.cast(whole, steps.dtype), *_ends(min_input, max_input))
+        return Pooled(elementwise.cast(whole, steps.dtype), *_ends(min_input, max_input, op))
 
 
 @api_guard.operator
@@ -549,7 +586,7 @@ def quantized_conv2d(
         for value, ends, what in (
             (input, (min_input, max_input), "input"), (filter, (min_filter, max_filter), "filter"),
         ):  # fmt: skip
-            steps, (low, high) = _steps(value, op, what), _ends(*ends)
+            steps, (low, high) = _steps(value, op, what), _ends(*ends, op)
             zero = _Range(steps.dtype, low, high).unclamped(0.0)
             centred.append(elementwise.cast(steps, dtypes.float64) - zero)
             lowest, highest = _bounds(steps.dtype)

@@ -27,6 +27,8 @@ DEFAULT_HASH_KEY = 0xDECAFCAFFE
 _ALL, _MOST = (1 << 64) - 1, (1 << 63) - 1
 
 Array = np.ndarray[Any, Any]
+#: the number of rows, and the values of those that have any
+_Rows = tuple[int, dict[int, list[Any]]]
 
 
 @api_guard.operator
@@ -119,41 +121,46 @@ def _work(
 ) -> Sequence[Array]:
     columns = [_sparse_rows(*arrays[i : i + 3]) for i in range(0, 3 * count, 3)]
     columns += [_dense_rows(dense) for dense in arrays[3 * count :]]
-    sizes = {len(column) for column in columns}
+    sizes = sorted({size for size, _ in columns} or {0})
     if len(sizes) > 1:
         raise errors.InvalidArgumentError(
-            message=f"SparseCross: the inputs have {sorted(sizes)} rows, expected equal numbers"
+            message=f"SparseCross: the inputs have {sizes} rows, expected equal numbers"
         )
     joined = functools.partial(_hash, num_buckets, hash_key) if hashed else _text
-    rows = [[joined(cross) for cross in itertools.product(*row)] for row in zip(*columns)]  # noqa: B905
-    values: Array = np.empty(sum(map(len, rows)), np.int64 if hashed else object)
-    values[:] = [value for row in rows for value in row]
-    indices = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
-    shape = np.array([len(rows), max(map(len, rows), default=0)], np.int64)
+    full = set.intersection(*(set(rows) for _, rows in columns)) if columns else set()
+    crosses = {
+        i: [joined(cross) for cross in itertools.product(*(rows[i] for _, rows in columns))]
+        for i in sorted(full)
+    }
+    values: Array = np.empty(sum(map(len, crosses.values())), np.int64 if hashed else object)
+    values[:] = [value for row in crosses.values() for value in row]
+    indices = [(i, j) for i, row in crosses.items() for j in range(len(row))]
+    shape = np.array([sizes[0], max(map(len, crosses.values()), default=0)], np.int64)
     return [np.array(indices, np.int64).reshape(-1, 2), values, shape]
 
 
-def _sparse_rows(indices: Array, values: Array, shape: Array) -> list[list[Any]]:
+def _sparse_rows(indices: Array, values: Array, shape: Array) -> _Rows:
     if indices.ndim != 2 or indices.shape[1] != 2:
         raise errors.InvalidArgumentError(
             message=f"SparseCross: indices have shape {list(indices.shape)}, expected (n, 2)"
         )
-    rows: list[list[Any]] = [[] for _ in range(int(shape[0]))]
+    size = int(shape[0])  # which may be far larger than the values are many
+    rows: dict[int, list[Any]] = {}
     for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
-        if not 0 <= row < len(rows):
+        if not 0 <= row < size:
             raise errors.InvalidArgumentError(
-                message=f"SparseCross: an index has row {row}, expected 0 to {len(rows) - 1}"
+                message=f"SparseCross: an index has row {row}, expected 0 to {size - 1}"
             )
-        rows[row].append(value)
-    return rows
+        rows.setdefault(row, []).append(value)
+    return size, rows
 
 
-def _dense_rows(dense: Array) -> list[list[Any]]:
+def _dense_rows(dense: Array) -> _Rows:
     if dense.ndim != 2:
         raise errors.InvalidArgumentError(
             message=f"SparseCross: a dense input has shape {list(dense.shape)}, expected (n, size)"
         )
-    return list(dense.tolist())
+    return len(dense), {i: row for i, row in enumerate(dense.tolist()) if row}
 
 
 def _text(cross: Sequence[Any]) -> bytes:

@@ -43,7 +43,8 @@ def unicode_encode(
 
     Raises:
         TypeError: input is not int32.
-        ValueError: input is a scalar; another argument has a value that is not listed.
+        ValueError: input is a scalar (InvalidArgumentError where the run finds it); another
+            argument has a value that is not listed.
     """
     check_settings("unicode_encode", output_encoding, errors, replacement_char)
     with scope(name, "UnicodeEncode") as at:
@@ -66,6 +67,8 @@ def unicode_encode(
 
 
 def _encoded(codes: Array, target: str, strict: bool, replacement: str) -> list[Array]:
+    if not codes.ndim:
+        raise errors.InvalidArgumentError(message="input_tensor's rank must be at least 1.")
     strings = np.empty(codes.shape[:-1], object)
     for at in np.ndindex(strings.shape):
         characters = [_character(int(code), strict, replacement) for code in codes[at]]
