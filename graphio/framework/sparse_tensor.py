@@ -13,7 +13,7 @@ from graphio.framework.constants import as_array, constant, convert_to_tensor, p
 from graphio.framework.conversions import register_tensor_conversion_function
 from graphio.framework.folding import constant_shape
 from graphio.framework.graph import Operation, Tensor
-from graphio.framework.specs.type_spec import TypeSpec, type_spec_of
+from graphio.framework.specs.type_spec import ShapedSpec, type_spec_of
 from graphio.framework.tensor_shape import TensorShape, as_shape
 from graphio.support import api_guard
 
@@ -245,7 +245,7 @@ def _to_tensor(
 register_tensor_conversion_function(SparseTensor, _to_tensor)
 
 
-class SparseTensorSpec(TypeSpec):
+class SparseTensorSpec(ShapedSpec):
     """The dense shape and the dtype of a SparseTensor.
 
     Args:
@@ -253,11 +253,7 @@ class SparseTensorSpec(TypeSpec):
         dtype: of the values.
     """
 
-    __slots__ = ("_dtype", "_shape")
-
-    def __init__(self, shape: Any = None, dtype: Any = dtypes.float32) -> None:
-        self._shape = as_shape(shape)
-        self._dtype = dtypes.as_dtype(dtype)
+    __slots__ = ()
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensorSpec:
@@ -276,16 +272,6 @@ class SparseTensorSpec(TypeSpec):
     def value_type(self) -> type[SparseTensor]:
         """tf.SparseTensor."""
         return SparseTensor
-
-    @property
-    def shape(self) -> TensorShape:
-        """The dense shape."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._dtype
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype

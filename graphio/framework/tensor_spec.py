@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 
 from graphio.framework import dtypes
-from graphio.framework.dtypes import DType
-from graphio.framework.specs.type_spec import TypeSpec, type_spec_of
+from graphio.framework.specs.type_spec import ShapedSpec, TypeSpec, type_spec_of
 from graphio.framework.tensor import Tensor
-from graphio.framework.tensor_shape import TensorShape, as_shape
 
 __all__ = ["BoundedTensorSpec", "TensorSpec"]
 
 Array = np.ndarray[Any, Any]
 
 
-class TensorSpec(TypeSpec):
+class TensorSpec(ShapedSpec):
     """A dtype, a static shape and a name; two are equal that say the same.
 
     Args:
@@ -26,11 +24,10 @@ class TensorSpec(TypeSpec):
         name: of the tensor, or None.
     """
 
-    __slots__ = ("_dtype", "_name", "_shape")
+    __slots__ = ("_name",)
 
     def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
-        self._shape = as_shape(shape)
-        self._dtype = dtypes.as_dtype(dtype)
+        super().__init__(shape, dtype)
         self._name = name
 
     @classmethod
@@ -53,16 +50,6 @@ class TensorSpec(TypeSpec):
     def value_type(self) -> type[Tensor]:
         """tf.Tensor."""
         return Tensor
-
-    @property
-    def shape(self) -> TensorShape:
-        """The static shape."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._dtype
 
     @property
     def name(self) -> str | None:

@@ -28,8 +28,6 @@ __all__ = [
     "ConditionalAccumulatorBase",
     "Sums",
     "accumulator",
-    "apply",
-    "take",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -168,7 +166,7 @@ def _sums(session: Any, key: Any) -> Sums:
     return found
 
 
-def apply(session: Any) -> Any:
+def _apply(session: Any) -> Any:
     def call(inputs: list[Any]) -> list[Any]:
         _sums(session, inputs[0]).apply(int(inputs[1]), [np.asarray(x) for x in inputs[2:]])
         return []
@@ -176,7 +174,7 @@ def apply(session: Any) -> Any:
     return call
 
 
-def take(session: Any) -> Any:
+def _take(session: Any) -> Any:
     def call(inputs: list[Any]) -> Steps[list[Any]]:
         found: list[Any] = yield from wait(_sums(session, inputs[0]).take(int(inputs[1])))
         return found
@@ -307,6 +305,18 @@ class ConditionalAccumulatorBase:
         """TensorFlow's type of an operation on it."""
         return f"ResourceAccumulator{action}"
 
+    def _applied(self, local_step: Any, gradient: Sequence[Tensor], name: str | None) -> Operation:
+        """The operation that adds a gradient, one tensor or several."""
+        step = elementwise.cast(local_step, dtypes.int64)
+        return self._operation(_apply, "ApplyGradient", [step, *gradient], [], name)
+
+    def _taken(
+        self, num_required: Any, outputs: Sequence[tuple[DType, TensorShape]], name: str | None
+    ) -> Operation:
+        """The operation that waits for gradients and gives their mean, or sum."""
+        required = convert_to_tensor(num_required, dtypes.int32)
+        return self._operation(_take, "TakeGradient", [required], outputs, name)
+
     def _operation(
         self, bind: Any, action: str, inputs: Sequence[Tensor],
         outputs: Sequence[tuple[DType, TensorShape]], name: str | None,
@@ -373,8 +383,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         """
         gradient = convert_to_tensor(grad, self._dtype)
         gradient.shape.assert_is_compatible_with(self._shape)
-        step = elementwise.cast(local_step, dtypes.int64)
-        return self._operation(apply, "ApplyGradient", [step, gradient], [], name)
+        return self._applied(local_step, [gradient], name)
 
     @builds_with("accumulator_ref")
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
@@ -388,6 +397,4 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         Raises:
             InvalidArgumentError: of the run: num_required is less than 1.
         """
-        required = convert_to_tensor(num_required, dtypes.int32)
-        outputs = [(self._dtype, self._shape)]
-        return self._operation(take, "TakeGradient", [required], outputs, name).outputs[0]
+        return self._taken(num_required, [(self._dtype, self._shape)], name).outputs[0]

@@ -192,12 +192,10 @@ class SparseConditionalAccumulator(accumulators.ConditionalAccumulatorBase):
         Raises:
             InvalidArgumentError: of the run: indices, values and shapes do not fit.
         """
-        step = elementwise.cast(local_step, dtypes.int64)
         indices = elementwise.cast(grad_indices, dtypes.int64)
         values = convert_to_tensor(grad_values, self._dtype)
         shape = elementwise.cast([] if grad_shape is None else grad_shape, dtypes.int64)
-        inputs = [step, indices, values, shape]
-        return self._operation(accumulators.apply, "ApplyGradient", inputs, [], name)
+        return self._applied(local_step, [indices, values, shape], name)
 
     @builds_with("accumulator_ref")
     def take_grad(self, num_required: Any, name: str | None = None) -> _Taken:
@@ -215,11 +213,9 @@ class SparseConditionalAccumulator(accumulators.ConditionalAccumulatorBase):
         Raises:
             InvalidArgumentError: of the run: num_required is less than 1.
         """
-        required = convert_to_tensor(num_required, dtypes.int32)
         unknown = TensorShape(None)
         outputs = [(dtypes.int64, unknown), (self._dtype, unknown), (dtypes.int64, unknown)]
-        made = self._operation(accumulators.take, "TakeGradient", [required], outputs, name)
-        return _Taken(*made.outputs)
+        return _Taken(*self._taken(num_required, outputs, name).outputs)
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
         """As take_grad, as an IndexedSlices."""

@@ -1,1 +1,1 @@
-"""Rows and entries of data bases: sql, of SQLite; lmdb_files, of LMDB."""
+"""Rows and entries of data bases: sql, of SQLite; lmdb_files, of LMDB; counting: positions."""

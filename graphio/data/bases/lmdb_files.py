@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.data.bases.counting import Counting
 from graphio.data.dataset import Dataset
 from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
@@ -73,20 +74,15 @@ class LMDBDataset(Dataset):
         super().__init__((_STRING, _STRING), opened, given=[names])
 
 
-class _Entries(Stage):
+class _Entries(Counting):
     """The entries of files; its position is the number of those that were given."""
 
-    kind = "LMDBDataset"
-    first = 0
+    kind, items = "LMDBDataset", "entries"
 
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__()
         self.paths = paths
         self._running: Iterator[tuple[bytes, bytes]] | None = None
-
-    def restart(self) -> None:
-        self.close()
-        self.position = 0
 
     def pull(self, count: int) -> list[Item]:
         if self._running is None:
@@ -96,16 +92,6 @@ class _Entries(Stage):
             found.append([np.array(part, object) for part in entry])
         self.position += len(found)
         return found
-
-    def set_saved_position(self, saved_position: Any) -> None:
-        self.restart()
-        target = self.counted(saved_position)
-        while self.position < target:
-            if not self.pull(min(target - self.position, 1024)):
-                raise errors.DataLossError(
-                    message=f"there are {self.position} entries, fewer than the saved position "
-                    f"{target} [{self.what}]"
-                )
 
     def parameters(self) -> Sequence[Any]:
         return self.paths

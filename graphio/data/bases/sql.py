@@ -11,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from graphio.data import structure
+from graphio.data.bases.counting import Counting
 from graphio.data.dataset import Dataset
 from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
@@ -79,11 +80,10 @@ class SqlDataset(Dataset):
         super().__init__(specs, opened, given=given)
 
 
-class _Rows(Stage):
+class _Rows(Counting):
     """The rows of a query; its position is the number of rows that were given."""
 
-    kind = "SqlDataset"
-    first = 0
+    kind, items = "SqlDataset", "rows"
 
     def __init__(self, driver: str, source: str, query: str, types: Sequence[DType]) -> None:
         super().__init__()
@@ -99,10 +99,6 @@ class _Rows(Stage):
         if wrong:
             known = ", ".join(t.name for t in _CLASSES)
             raise self.refused(f"Each element of `output_types` must be one of: {known}; {wrong}")
-
-    def restart(self) -> None:
-        self.close()
-        self.position = 0
 
     def pull(self, count: int) -> list[Item]:
         found: list[Item] = []
@@ -152,16 +148,6 @@ class _Rows(Stage):
             return array
         wide = np.array(found, np.float64 if kind is float else np.int64)
         return wide.astype(dtype.as_numpy_dtype)
-
-    def set_saved_position(self, saved_position: Any) -> None:
-        self.restart()
-        target = self.counted(saved_position)
-        while self.position < target:
-            if not self.pull(min(target - self.position, 1024)):
-                raise errors.DataLossError(
-                    message=f"the query has {self.position} rows, fewer than the saved position "
-                    f"{target} [{self.what}]"
-                )
 
     def parameters(self) -> Sequence[Any]:
         return [self.source, self.query, *(t.name for t in self.types)]

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
-from graphio.framework.tensor_shape import TensorShape
+from graphio.framework.tensor_shape import TensorShape, as_shape
 
-__all__ = ["TypeSpec", "type_spec_of"]
+__all__ = ["ShapedSpec", "TypeSpec", "type_spec_of"]
 
 
 class TypeSpec(abc.ABC):
@@ -75,6 +76,31 @@ class TypeSpec(abc.ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}{self._serialize()!r}"
+
+
+class ShapedSpec(TypeSpec):
+    """Base of the specs of values that have one shape and one dtype.
+
+    Args:
+        shape: sizes, None where one is unknown; None: any rank.
+        dtype: of the elements.
+    """
+
+    __slots__ = ("_dtype", "_shape")
+
+    def __init__(self, shape: Any = None, dtype: Any = dtypes.float32) -> None:
+        self._shape = as_shape(shape)
+        self._dtype = dtypes.as_dtype(dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape; of a SparseTensor, that of the dense tensor."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._dtype
 
 
 @functools.singledispatch
