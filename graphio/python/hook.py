@@ -38,9 +38,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         path: Sequence[str] | None = None,
         target: types.ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module of TensorFlow; None for any other name."""
+        """The spec of a module of TensorFlow; None for any other name, and for one that TensorFlow
+        does not have either. It imports the modules around it.
+
+        Raises:
+            ModuleNotFoundError: graphio has a reason why there is no such module.
+        """
         root = fullname.partition(".")[0]
-        return importlib.machinery.ModuleSpec(fullname, self) if root in _ROOTS else None
+        if root not in _ROOTS or not _is_there(_own(fullname), fullname):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """graphio's module.
@@ -48,7 +55,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         Raises:
             ModuleNotFoundError: there is none.
         """
-        module = _module("graphio" + spec.name[len(spec.name.partition(".")[0]) :], spec.name)
+        module = _module(_own(spec.name), spec.name)
         _specs[spec.name] = module.__spec__
         return module
 
@@ -64,6 +71,31 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 #: by name of TensorFlow: the spec of the module of graphio
 _specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
+
+
+def _own(name: str) -> str:
+    """The path in graphio of a path of TensorFlow."""
+    return "graphio" + name[len(name.partition(".")[0]) :]
+
+
+def _is_there(own: str, name: str) -> bool:
+    """Whether _module gives one. Raises as it does, where the error has a reason."""
+    if own == "graphio":
+        return True
+    parent, _, last = own.rpartition(".")
+    try:
+        if importlib.util.find_spec(own) is not None:
+            return True
+    except ModuleNotFoundError as error:
+        if error.name != own:
+            raise
+    try:
+        _module(own, name)
+    except ModuleNotFoundError as error:
+        if str(error) == f"module {parent!r} has no attribute {last!r}":
+            return False
+        raise
+    return True
 
 
 def _module(own: str, name: str) -> types.ModuleType:

@@ -121,7 +121,7 @@ def test_an_installed_tensorflow_is_used_unless_forced(folder: Path) -> None:
         ("import tensorflow.keras.layers", "tf.keras.layers is not part of graphio: "),
         ("from tensorflow.python.keras import layers", "cannot import name 'layers'"),
         ("import tensorflow.Session", "tensorflow.Session is not a module"),
-        ("import tensorflow.none", "module 'graphio' has no attribute 'none'"),
+        ("import tensorflow.none", "No module named 'tensorflow.none'"),
         ("from tensorflow import nonesuch", "cannot import name 'nonesuch'"),
     ],
 )
@@ -211,3 +211,19 @@ def test_importing_graphio_imports_no_table_of_tensorflow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout.strip() == b"[]"
+
+
+def test_a_module_is_looked_for_without_an_error(folder: Path) -> None:
+    (folder / "looks.py").write_text(
+        "from importlib.util import find_spec\n"
+        "names = ['nonesuch', 'nn.nonesuch', 'nn', 'nn.rnn_cell', 'contrib.slim', 'python.ops']\n"
+        "print([find_spec('tensorflow.' + name) is not None for name in names])\n"
+        "try:\n"
+        "    find_spec('tensorflow.estimator')\n"
+        "except ModuleNotFoundError as error:\n"
+        "    print(error)\n"
+    )
+    done = run(folder, "-m", "graphio", "looks.py")
+    first, second = done.stdout.splitlines()
+    assert first == "[False, False, True, True, True, True]", done.stderr
+    assert second.startswith("tf.estimator is not part of graphio: ")
