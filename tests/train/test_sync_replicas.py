@@ -110,12 +110,26 @@ def test_steps_without_what_they_need_are_refused() -> None:
         made.get_init_tokens_op()
     with pytest.raises(ValueError, match="apply_gradient should be called before"):
         made.make_session_run_hook(True).begin()
-    slices = tf.IndexedSlices(tf.ones([1]), tf.constant([0]))
-    with pytest.raises(NotImplementedError, match="the gradient of 'v' is sparse"):
-        made.apply_gradients([(slices, v)], global_step=step)
     made.apply_gradients([(tf.ones([2]), v)], global_step=step)
     hook = made.make_session_run_hook(False)
     with tf.Session() as session, pytest.raises(RuntimeError, match="initialized: v, global_step"):
         hook.after_create_session(session, None)
     with pytest.raises(ValueError, match=r"Too few tokens to finish the first step: 1 \(given\)"):
         made.get_init_tokens_op(1)
+
+
+@TARGETS
+def test_a_row_moves_by_the_mean_of_the_gradients_that_have_it(target: str) -> None:
+    v = tf.get_variable("v", initializer=np.array([[1.0], [2.0], [3.0]], np.float32))
+    rows, values = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.float32, [None, 1])
+    step = tf.train.get_or_create_global_step()
+    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), 2, 1)
+    slices = tf.IndexedSlices(values, rows, tf.constant([3, 1]))
+    train = optimizer.apply_gradients([(slices, v)], global_step=step)
+    hook = optimizer.make_session_run_hook(True, num_tokens=1)
+    creator = tf.train.ChiefSessionCreator(master=target)
+    with tf.train.MonitoredSession(creator, hooks=[hook]) as session:
+        session.run(train, {rows: [0, 2], values: [[1.0], [2.0]]})
+        session.run(train, {rows: [2], values: [[8.0]]})
+        wait(session, step, 1)
+        np.testing.assert_array_equal(session.run(v), [[0.0], [2.0], [-2.0]])

@@ -13,6 +13,7 @@ from graphio.ops.control_flow.branches import group, no_op
 from graphio.queues.accumulators import ConditionalAccumulator
 from graphio.queues.queue_ops import FIFOQueue
 from graphio.queues.queue_runner import QueueRunner
+from graphio.queues.sparse_accumulators import SparseConditionalAccumulator
 from graphio.support import errors
 from graphio.train.loops.session_run_hook import SessionRunHook
 from graphio.train.optimizers.delegating import DelegatingOptimizer
@@ -76,7 +77,6 @@ class SyncReplicasOptimizer(DelegatingOptimizer):
 
         Raises:
             ValueError: there are no pairs, or no global_step.
-            NotImplementedError: a gradient is sparse.
         """
         pairs = list(grads_and_vars)
         if not pairs:
@@ -178,27 +178,30 @@ class SyncReplicasOptimizer(DelegatingOptimizer):
 
 
 class _Sum:
-    """The accumulator of a variable's gradients.
+    """The accumulator of a variable's gradients, tensors or IndexedSlices.
 
     Attributes:
         sums: the accumulator.
         added: the operation that adds this step's gradient.
     """
 
-    def __init__(self, gradient: Any, variable: Variable, local_step: Variable) -> None:
-        if isinstance(gradient, IndexedSlices):
-            raise NotImplementedError(
-                f"SyncReplicasOptimizer: the gradient of '{variable.op.name}' is sparse; make it a "
-                "tensor by tf.convert_to_tensor"
-            )
-        self.sums = ConditionalAccumulator(
-            gradient.dtype, shape=variable.shape, shared_name=f"{variable.name}/grad_accum"
-        )
-        self.added = self.sums.apply_grad(gradient, local_step=local_step.read_value())
+    sums: ConditionalAccumulator | SparseConditionalAccumulator
 
-    def mean(self, count: int) -> Tensor:
-        """The mean of `count` gradients, once there are so many."""
-        return self.sums.take_grad(count)
+    def __init__(self, gradient: Any, variable: Variable, local_step: Variable) -> None:
+        name, step = f"{variable.name}/grad_accum", local_step.read_value()
+        if isinstance(gradient, IndexedSlices):
+            rows = SparseConditionalAccumulator(gradient.dtype, shape=(), shared_name=name)
+            self.sums, self._take = rows, rows.take_indexed_slices_grad
+            self.added = rows.apply_indexed_slices_grad(gradient, local_step=step)
+        else:
+            whole = ConditionalAccumulator(gradient.dtype, shape=variable.shape, shared_name=name)
+            self.sums, self._take = whole, whole.take_grad
+            self.added = whole.apply_grad(gradient, local_step=step)
+
+    def mean(self, count: int) -> Any:
+        """The mean of `count` gradients, once there are so many; of each row that of those that
+        have it."""
+        return self._take(count)
 
 
 class _Hook(SessionRunHook):
