@@ -3,10 +3,14 @@
 An engine holds the state's lock while it runs, so such a run has parts: the engine computes what
 the first operations that wait need, they wait together without a lock, and so on; the last part is
 the rest. An If whose branches wait is run here, too: its branch is a run with parts.
+
+Before a part waits, the checks of the rest (Assert, CheckNumerics) that need nothing of it are
+computed: a run that fails anyway must not wait for an element that may never come.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -29,6 +33,7 @@ from graphio.ops.base.waiting import (
     resources_of,
     waiting_function,
 )
+from graphio.schema.operators import is_pure
 from graphio.support import errors
 
 __all__ = ["WaitingSignature", "waits"]
@@ -36,6 +41,8 @@ __all__ = ["WaitingSignature", "waits"]
 Array = np.ndarray[Any, Any]
 Load = Callable[[SignatureSpec], Any]
 _LAST = 1 << 30  # the number of the last part
+#: operators that have an effect in a run that fails alone
+_CHECKS = ("Assert", "CheckNumerics")
 
 
 def waits(graph: Graph, operations: Iterable[Operation]) -> bool:
@@ -62,6 +69,13 @@ def _is_repeatable(operation: Operation) -> bool:
     )
 
 
+def _may_run_again(operation: Operation) -> bool:
+    """Whether nothing changes where an operation is computed once more than the run needs."""
+    kind = operation.domain, operation.op, operation.version
+    inner = (op for body in operation.bodies() for op in body.operations)
+    return (operation.op in _CHECKS or is_pure(*kind)) and all(map(_may_run_again, inner))
+
+
 @dataclass
 class _Part:
     """One part of a run.
@@ -71,12 +85,14 @@ class _Part:
         spec: what the engine computes before; None: nothing.
         found: the tensors that it gives.
         signature: of the engine, once it is loaded.
+        checks: what the engine computes before the calls wait; None: nothing.
     """
 
     calls: list[Operation]
     spec: SignatureSpec | None = None
     found: list[Tensor] = field(default_factory=list)
     signature: Any = None
+    checks: _Part | None = None
 
 
 @dataclass
@@ -124,6 +140,12 @@ class _Program:
             # later parts read variables again: an input would replace all reads of one
             known.update(dict.fromkeys(t for t in outputs if not _is_repeatable(t.op)))
             done.update(order.at(number))
+            checks = order.checks(number)
+            if checks:
+                part.checks = _Part([])
+                self._fill(part.checks, SignatureSpec(
+                    "", (), [], checks, done=set(done), body=spec.body
+                ), known)  # fmt: skip
             done.update(part.calls)
             known.update(dict.fromkeys(t for op in part.calls for t in op.outputs))
         outputs_left = [(key, t) for key, t in spec.outputs if t not in known]
@@ -157,8 +179,19 @@ class _Program:
             if part.spec is not None:
                 values.update(zip(part.found, self._compute(part, values, watch), strict=True))
             if part.calls:
-                yield from _together([self._call(op, values, watch) for op in part.calls])
+                yield from self._waited(part, values, watch)
         return [values[tensor] for tensor in self._outputs]
+
+    def _waited(
+        self, part: _Part, values: dict[Tensor, Any], watch: _Watch
+    ) -> Generator[Collection[Attempt], None, None]:
+        """Runs the calls of a part, and its checks before the first wait."""
+        calls = [self._call(op, values, watch) for op in part.calls]
+        with contextlib.closing(_together(calls)) as steps:
+            for count, attempts in enumerate(steps):
+                if count == 0 and part.checks is not None:
+                    self._compute(part.checks, values, _Watch(deadline=watch.deadline))
+                yield attempts
 
     def _compute(self, part: _Part, values: Mapping[Tensor, Any], watch: _Watch) -> list[Any]:
         assert part.spec is not None
@@ -284,6 +317,24 @@ class _Order:
         """The operations of a part that are not to run again."""
         return [
             op for op in self._operations if self._part[op] == number and not _is_repeatable(op)
+        ]
+
+    def checks(self, number: int) -> list[Operation]:
+        """The checks after a part that need nothing of its calls or of an effect after it."""
+        ready: set[Operation] = set()
+        for op in self._operations:
+            if op in self._is_call:
+                is_ready = self._depth[op] < number
+            elif _is_repeatable(op) or self._part[op] <= number:
+                is_ready = True
+            else:
+                is_ready = _may_run_again(op) and ready.issuperset(self._sources[op])
+            if is_ready:
+                ready.add(op)
+        return [
+            op
+            for op in self._operations
+            if op.op in _CHECKS and self._part[op] > number and op in ready
         ]
 
     def needs(self, number: int, known: Collection[Tensor]) -> tuple[list[Tensor], list[Operation]]:

@@ -220,3 +220,50 @@ def test_a_file_with_queues_runs_what_does_not_reach_them(tmp_path: Path) -> Non
         assert session.run("fed:0", {"x:0": 3.0}) == 6.0
         with pytest.raises(tf.errors.FailedPreconditionError, match="'examples' is not bound"):
             session.run("through:0")
+
+
+@TARGETS
+@pytest.mark.parametrize("check", ["numerics", "assertion"])
+def test_a_run_whose_check_fails_does_not_wait(target: str, check: str) -> None:
+    queue = tf.FIFOQueue(2, tf.float32, [[]])
+    taken, x, count = queue.dequeue(), tf.placeholder(tf.float32, []), tf.Variable(1.0)
+    total = x * 2.0 + count
+    if check == "numerics":
+        checked: tf.Tensor | tf.Operation = tf.check_numerics(total, "the total")
+    else:
+        checked = tf.Assert(tf.is_finite(total), [total])
+    with tf.Session(target) as session:
+        session.run(count.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            ending = tf.RunOptions(timeout_in_ms=30_000)
+            session.run([taken, checked], {x: np.nan}, options=ending)
+        session.run(queue.enqueue(3.0))  # the run that failed takes no element of it
+        assert session.run([taken, checked], {x: 1.0})[0] == 3.0
+        assert session.run(queue.size()) == 0
+
+
+@TARGETS
+def test_a_check_of_the_element_itself_waits_for_it(target: str) -> None:
+    queue = tf.FIFOQueue(2, tf.float32, [[]])
+    taken = queue.dequeue()
+    checked = tf.check_numerics(taken, "the element")
+    with tf.Session(target) as session:
+        thread = threading.Timer(0.05, session.run, [queue.enqueue(np.nan)])
+        thread.start()
+        with pytest.raises(tf.errors.InvalidArgumentError, match="the element"):
+            session.run([taken, checked])
+        thread.join()
+
+
+@TARGETS
+def test_a_check_after_an_effect_is_made_once(target: str) -> None:
+    queue, count = tf.FIFOQueue(2, tf.float32, [[]]), tf.Variable(0.0)
+    taken = queue.dequeue()
+    checked = tf.check_numerics(count.assign_add(1.0), "the count")
+    with tf.Session(target) as session:
+        session.run(count.initializer)
+        thread = threading.Timer(0.05, session.run, [queue.enqueue(2.0)])
+        thread.start()
+        assert session.run([taken, checked]) == [2.0, 1.0]
+        thread.join()
+        assert session.run(count) == 1.0
