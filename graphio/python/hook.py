@@ -79,7 +79,7 @@ def _own(name: str) -> str:
 
 
 def _is_there(own: str, name: str) -> bool:
-    """Whether _module gives one. Raises as it does, where the error has a reason."""
+    """Whether _module gives one. Raises its ModuleNotFoundError where that has a reason."""
     if own == "graphio":
         return True
     parent, _, last = own.rpartition(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from graphio.framework import scopes
@@ -186,6 +187,7 @@ class _Sum:
     """
 
     sums: ConditionalAccumulator | SparseConditionalAccumulator
+    _take: Callable[[int], Any]
 
     def __init__(self, gradient: Any, variable: Variable, local_step: Variable) -> None:
         name, step = f"{variable.name}/grad_accum", local_step.read_value()
