@@ -8,9 +8,10 @@ dependency of all programs for the sake of those that have flags.
 from __future__ import annotations
 
 import difflib
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 __all__ = [
     "DEFINE",
@@ -38,6 +39,12 @@ __all__ = [
     "mark_flags_as_required",
     "register_validator",
 ]  # fmt: skip
+
+
+_Define = TypeVar("_Define", bound=Callable[..., None])
+
+#: arguments by their names before TensorFlow 1.5
+_OLD_NAMES = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
 class Error(Exception):
@@ -312,11 +319,23 @@ def _several(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return listed
 
 
+def _old_names(define: _Define) -> _Define:
+    """The function, which takes its arguments by their old names, too."""
+
+    @functools.wraps(define)
+    def defined(*arguments: Any, **named: Any) -> None:
+        define(*arguments, **{_OLD_NAMES.get(key, key): value for key, value in named.items()})
+
+    return cast(_Define, defined)
+
+
+@_old_names
 def DEFINE_string(name: str, default: str | None, help: str, **ignored: Any) -> None:
     """A flag for a string."""
     DEFINE(_string, name, default, help, "a string")
 
 
+@_old_names
 def DEFINE_boolean(name: str, default: Any, help: str, **ignored: Any) -> None:
     """A flag for a bool: --name, --noname, --name=true ..."""
     DEFINE(_boolean, name, default, help, "bool")
@@ -325,6 +344,7 @@ def DEFINE_boolean(name: str, default: Any, help: str, **ignored: Any) -> None:
 DEFINE_bool = DEFINE_boolean
 
 
+@_old_names
 def DEFINE_integer(
     name: str, default: int | None, help: str, lower_bound: Any = None, upper_bound: Any = None,
     **ignored: Any,
@@ -333,6 +353,7 @@ def DEFINE_integer(
     DEFINE(_between(_integer, lower_bound, upper_bound), name, default, help, "an integer")
 
 
+@_old_names
 def DEFINE_float(
     name: str, default: float | None, help: str, lower_bound: Any = None, upper_bound: Any = None,
     **ignored: Any,

@@ -32,6 +32,20 @@ def example(**features: Any) -> bytes:
     return tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString()
 
 
+def test_the_modules_that_slim_imports_are_names_of_slim() -> None:
+    assert slim.layers.conv2d is slim.conv2d and slim.layers.flatten is slim.flatten
+    assert slim.initializers.xavier_initializer is slim.xavier_initializer
+    assert slim.regularizers.l2_regularizer is slim.l2_regularizer
+    assert slim.init_ops.zeros_initializer is tf.zeros_initializer
+    with slim.arg_scope([slim.layers.fully_connected], normalizer_fn=slim.layers.batch_norm):
+        slim.layers.fully_connected(tf.zeros([2, 3]), 4)
+    names = [v.name for v in slim.get_model_variables()]
+    assert "fully_connected/BatchNorm/moving_mean:0" in names
+    assert not {"layers", "initializers", "init_ops"} & set(slim.__all__)  # as in TensorFlow
+    with pytest.raises(AttributeError, match="has no attribute 'no_module'"):
+        slim.no_module  # noqa: B018
+
+
 def test_a_scope_has_the_arguments_under_the_key_of_a_function() -> None:
     with slim.arg_scope([slim.conv2d, slim.fully_connected], stride=2) as scope:
         pass

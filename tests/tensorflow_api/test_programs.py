@@ -100,6 +100,22 @@ def test_a_programs_status_and_its_wrong_flags(tmp_path: Path) -> None:
     assert "--[no]loud: Whether to print." in done.stdout and "--steps" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("kind", "default", "given", "value"),
+    [("string", "a", "b", "b"), ("boolean", True, "false", False), ("bool", True, "0", False),
+     ("integer", 1, "2", 2), ("float", 0.5, "1", 1.0)],
+)  # fmt: skip
+def test_a_flags_arguments_have_their_old_names(
+    flags: Any, kind: str, default: Any, given: str, value: Any
+) -> None:
+    define = getattr(flags, f"DEFINE_{kind}")
+    define(flag_name="first", default_value=default, docstring="What it is.")
+    define("second", default_value=default, docstring="Another.")
+    assert flags.FLAGS(["program", f"--second={given}"]) == ["program"]
+    assert (flags.FLAGS.first, flags.FLAGS.second) == (default, value)
+    assert "What it is." in flags.FLAGS.get_help()
+
+
 def test_flags_of_all_kinds_are_read(flags: Any) -> None:
     flags.DEFINE_string("s", None, "A string.")
     flags.DEFINE_integer("i", 1, "A number.")

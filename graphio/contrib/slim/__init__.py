@@ -8,6 +8,9 @@ losses and metrics are those of tf.contrib, nets the networks; they are loaded a
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from graphio.framework import refusals
 from graphio.support import lazy_names
 
@@ -56,4 +59,26 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
-lazy_names.install(__name__, _NAMES, refusals.getter(__name__))
+#: modules that are names of slim, too, since TensorFlow imports all of contrib.layers there
+_MODULES = {
+    **dict.fromkeys(
+        ("embedding_ops", "encoders", "initializers", "layers", "normalization", "optimizers",
+         "regularizers", "rev_block_lib", "target_column"),
+        "graphio.contrib.layers.python.layers",
+    ),
+    **dict.fromkeys(
+        ("array_ops", "control_flow_ops", "init_ops", "math_ops", "nn", "nn_ops", "random_ops",
+         "variable_scope"),
+        "graphio.python.ops",
+    ),
+}  # fmt: skip
+_refuse = refusals.getter(__name__)
+
+
+def _otherwise(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{_MODULES[name]}.{name}")
+    return _refuse(name)
+
+
+lazy_names.install(__name__, _NAMES, _otherwise)
