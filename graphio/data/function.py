@@ -20,6 +20,7 @@ from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.graph_state import bodies
 from graphio.framework.graph_state.attachments import Attachment
 from graphio.model.export import SignatureSpec, build_model, reach
+from graphio.ops.control_flow import switches
 from graphio.schema import container
 from graphio.schema.seeds import mix_seeds
 from graphio.support import errors
@@ -154,7 +155,8 @@ def _plain(value: Any) -> Any:
 def _has_effect(operation: Operation) -> bool:
     """Whether a call runs the operation although its outputs have no reader."""
     return any(
-        op.op == "Assert" or (op.op == "HostCall" and bool(op.attrs["stateful"]))
+        (op.op == "Assert" and not switches.is_check(op))
+        or (op.op == "HostCall" and bool(op.attrs["stateful"]))
         for op in variables.with_bodies([operation])
     ) or variables.assigns(operation)
 

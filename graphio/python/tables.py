@@ -209,6 +209,8 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "python.ops.distributions.util": _DISTRIBUTIONS,
     "python.ops.control_flow_ops": {
+        "merge": "graphio.ops.control_flow.switches:merge",
+        "switch": "graphio.ops.control_flow.switches:switch",
         "with_dependencies": "graphio.ops.control_flow.branches:with_dependencies",
     },
     "python.ops.resource_variable_ops": {
