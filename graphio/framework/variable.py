@@ -30,7 +30,7 @@ from graphio.framework.dtypes import DType
 from graphio.framework.graph import Graph, Operation, Tensor
 from graphio.framework.graph_state.attachments import COLOCATION_GROUPS, VARIABLES
 from graphio.framework.handle_reads import by_handle
-from graphio.framework.modes import VariableAggregation, VariableSynchronization
+from graphio.framework.modes import VariableAggregation, VariableSynchronization, init_scope
 from graphio.framework.save_slice_info import SaveSliceInfo as Part
 from graphio.framework.source import Source
 from graphio.framework.tensor import Operators
@@ -489,8 +489,8 @@ class Variable(Handle, Operators, metaclass=_Making):
         return made.outputs[0]
 
     def initialized_value(self) -> Tensor:
-        """The value if there is one, else the initial value."""
-        with scopes.control_dependencies(None):
+        """The value if there is one, else the initial value; outside of branches and loops."""
+        with init_scope():
             result: Tensor = registered.cond(
                 is_variable_initialized(self),
                 self.read_value,

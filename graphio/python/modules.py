@@ -29,7 +29,7 @@ def _table() -> dict[str, dict[str, str]]:
 @functools.cache
 def _packages() -> frozenset[str]:
     """The modules above those of the tables."""
-    known = (*_table(), *tables.NAMES, *tables.NAMESPACES)
+    known = (*_table(), *tables.NAMES, *tables.NAMESPACES, *tables.GENERATED)
     return frozenset(
         ".".join(path.split(".")[:count])
         for path in known
@@ -39,8 +39,9 @@ def _packages() -> frozenset[str]:
 
 def is_module(path: str) -> bool:
     """Whether a path such as python.framework.ops is a module's."""
-    return (
-        path in _table() or path in tables.NAMES or path in tables.NAMESPACES or path in _packages()
+    return any(
+        path in known
+        for known in (_table(), tables.NAMES, tables.NAMESPACES, tables.GENERATED, _packages())
     )
 
 
@@ -95,6 +96,10 @@ def attribute(module: str, name: str) -> Any:
         return api_boundary.export(value, f"{_ROOT}{module}", name) if own else value
     if below:
         return importlib.import_module(f"{_ROOT}{module}.{name}")
+    if module in tables.GENERATED and (made := _generated(name)):
+        return api_boundary.export(made, f"{_ROOT}{module}", name)
+    if beside := _imported(module, name):
+        return importlib.import_module(f"{_ROOT}{beside}")
     full = f"tensorflow.{module}.{name}"
     public = next(iter(_table().get(module, {}).get(name, "").split()), "")
     text = refusals.refusal(public) or f"{full} is not part of graphio{_why(module, name, public)}"
@@ -115,6 +120,20 @@ def _paths(module: str, name: str) -> list[str]:
     if space is not None and not name.startswith("_"):
         found.append(f"{space}.{name}" if space and space[-1] != ":" else f"{space}{name}")
     return found
+
+
+def _generated(name: str) -> Callable[..., Any] | None:
+    """An operation of tf.raw_ops as a function of a generated module."""
+    from graphio.tensorflow_files import raw_ops  # programs without such modules do not load it
+
+    return raw_ops.generated(name)
+
+
+def _imported(module: str, name: str) -> str | None:
+    """The module of a name that a module has because it imports it: rnn_cell_impl of ops.rnn."""
+    package = module.rpartition(".")[0]
+    found = (f"{parent}.{name}" for parent in (package, *tables.IMPORTED_FROM))
+    return next((path for path in found if "." in package and is_module(path)), None)
 
 
 def _why(module: str, name: str, public: str = "") -> str:

@@ -5,7 +5,7 @@ A value is found at a public path (nn.relu) or in a module of graphio (module:na
 
 from __future__ import annotations
 
-__all__ = ["LATER", "NAMES", "NAMESPACES", "REASONS"]
+__all__ = ["GENERATED", "IMPORTED_FROM", "LATER", "NAMES", "NAMESPACES", "REASONS"]
 
 _INTERNALS = "graphio.python.internals"
 
@@ -22,6 +22,28 @@ def _same(module: str, *names: str) -> dict[str, str]:
 _NETS = (
     "alexnet", "inception", "inception_v1", "inception_v2", "inception_v3", "overfeat",
     "resnet_utils", "resnet_v1", "resnet_v2", "vgg",
+)  # fmt: skip
+
+#: modules of functions of tf.raw_ops, which take arguments by position too: gen_nn_ops.relu_grad
+GENERATED = frozenset(
+    {
+        *(
+            f"python.ops.gen_{part}_ops"
+            for part in (
+                "array", "audio", "bitwise", "candidate_sampling", "control_flow", "ctc",
+                "data_flow", "functional", "image", "io", "linalg", "logging", "lookup", "manip",
+                "math", "nn", "parsing", "random", "resource_variable", "rnn", "script", "set",
+                "sparse", "spectral", "state", "stateless_random", "string", "user",
+            )
+        ),
+        "python.training.gen_training_ops",
+        "python.training.training_ops",
+    }
+)  # fmt: skip
+
+#: packages whose modules TensorFlow's modules import, which programs also take from there
+IMPORTED_FROM = (
+    "python.framework", "python.ops", "python.platform", "python.training", "python.util",
 )  # fmt: skip
 
 #: modules all of whose public names are those of a namespace; "": of graphio
@@ -152,6 +174,8 @@ NAMES: dict[str, dict[str, str]] = {
     "python.ops.data_flow_ops": {"MapStagingArea": "graphio.contrib.staging:MapStagingArea"},
     "python.framework.common_shapes": _same("tensors", "unknown_shape"),
     "python.framework.ops": {
+        "IndexedSlicesValue": "IndexedSlicesValue",
+        "colocate_with": "colocate_with",
         "NotDifferentiable": "NotDifferentiable",
         "executing_eagerly_outside_functions": "executing_eagerly_outside_functions",
         **_same(
@@ -213,6 +237,9 @@ NAMES: dict[str, dict[str, str]] = {
         "switch": "graphio.ops.control_flow.switches:switch",
         "with_dependencies": "graphio.ops.control_flow.branches:with_dependencies",
     },
+    "python.ops.confusion_matrix": {"confusion_matrix": "math.confusion_matrix"},
+    "python.ops.init_ops": {"Initializer": "graphio.variables.initializers:Initializer"},
+    "python.ops.metrics_impl": {"metric_variable": "graphio.evaluation.metrics:metric_variable"},
     "python.ops.resource_variable_ops": {
         "ResourceVariable": "Variable",
         **_same("variables", "is_resource_variable"),
@@ -220,15 +247,21 @@ NAMES: dict[str, dict[str, str]] = {
     "python.ops.rnn_cell": _CELLS,
     "python.ops.rnn_cell_impl": _CELLS,
     "python.ops.lookup_ops": {
+        "HashTable": "contrib.lookup.HashTable",
+        "StaticHashTable": "lookup.StaticHashTable",
+        "index_to_string_table_from_tensor": "contrib.lookup.index_to_string_table_from_tensor",
         "index_table_from_tensor": "contrib.lookup.index_table_from_tensor",
     },
     "python.ops.variables": {
+        "PartitionedVariable": "PartitionedVariable",
         "RefVariable": "Variable",
         "Variable": "Variable",
         "VariableV1": "Variable",
     },
     "python.platform.gfile": {"FastGFile": "gfile.FastGFile"},
+    "python.platform.googletest": {"GetTempDir": "test.get_temp_dir", "main": "test.main"},
     "python.pywrap_tensorflow": {
+        **_same("events", "EventsWriter"),
         "NewCheckpointReader": "train.NewCheckpointReader",
         **_of("eager", IsGoogleCudaEnabled="never"),
     },

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import functools
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from graphio.schema import tensorflow_pb2 as pb
 from graphio.support import api_guard
 from graphio.tensorflow_files import by_type
 
-__all__ = ["definitions", "function"]
+__all__ = ["definitions", "function", "generated"]
 
 _LISTS = {"list(int)": "i", "list(float)": "f", "list(bool)": "b", "list(string)": "s"}
 
@@ -51,20 +52,66 @@ def function(op_type: str) -> Callable[..., Any]:
         several; the operation where it has none. Raises TypeError for positional arguments, those
         that there are not, and inputs whose dtypes differ.
     """
+    return _named(op_type, op_type, positions=False)
+
+
+@functools.cache
+def generated(name: str) -> Callable[..., Any] | None:
+    """The function of a module such as tensorflow.python.ops.gen_nn_ops: that of function(), whose
+    arguments may also be given by position.
+
+    Args:
+        name: max_pool_grad for MaxPoolGrad. Modules older than those of TensorFlow 1.9 had it with
+            an underscore before it.
+
+    Returns:
+        None if there is no such operation.
+    """
+    op_type = _by_generated_name().get(name.removeprefix("_"))
+    return _named(op_type, name, positions=True) if op_type else None
+
+
+@functools.cache
+def _by_generated_name() -> Mapping[str, str]:
+    """Types of operations by the names of their generated functions: an underscore precedes a
+    capital letter after or before a small one."""
+    words = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=.)(?=[A-Z][a-z])")
+    return {words.sub("_", op_type).lower(): op_type for op_type in definitions()}
+
+
+def _named(op_type: str, name: str, positions: bool) -> Callable[..., Any]:
+    """The function of a type of operation.
+
+    Args:
+        name: of the function.
+        positions: whether it takes arguments by position.
+    """
     definition = definitions()[op_type]
 
     @api_guard.operator
     def call(*positional: Any, name: str | None = None, **given: Any) -> Any:
-        if positional:
+        if positional and not positions:
             raise TypeError(f"{op_type} only takes keyword args (possible keys: {known})")
-        return _Raw(op_type, definition, given).built(name or op_type)
+        if len(positional) > len(known):
+            raise TypeError(f"{op_type} takes {len(known)} arguments, {len(positional)} are given")
+        placed = dict(zip(known, positional, strict=False))
+        if twice := sorted(placed.keys() & given.keys()):
+            raise TypeError(f"{op_type} got multiple values for argument '{twice[0]}'")
+        chosen = placed.pop("name", name)
+        return _Raw(op_type, definition, {**placed, **given}).built(chosen or op_type)
 
-    inferred = _inferred(definition)
-    inputs = [key for key, _ in definition["inputs"]]
-    known = [*inputs, *(k for k in definition["attributes"] if k not in inferred), "name"]
-    call.__name__ = call.__qualname__ = op_type
+    known = [*_parameters(definition), "name"]
+    call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The operation {op_type} of TensorFlow, from {', '.join(known)}."
     return call
+
+
+def _parameters(definition: Any) -> list[str]:
+    """The arguments in their order: inputs, attributes without a default value, and those with."""
+    inferred, attributes = _inferred(definition), definition["attributes"]
+    free = [key for key in attributes if key not in inferred]
+    inputs = [key for key, _ in definition["inputs"]]
+    return [*inputs, *sorted(free, key=lambda key: len(attributes[key]) > 1)]
 
 
 def _inferred(definition: Any) -> set[str]:

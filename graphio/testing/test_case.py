@@ -50,18 +50,23 @@ class TestCase(Assertions):
         if "__test__" not in vars(cls):
             cls.__test__ = True
 
+    def __init__(self, methodName: str = "runTest") -> None:
+        super().__init__(methodName)
+        # not in setUp, which a test's class may replace
+        self._cached: Session | None = None
+        self._cached_for: dict[str, Any] = {}
+
     def setUp(self) -> None:
         super().setUp()
         random.seed(SEED)
         np.random.seed(SEED)
         scopes.reset_default_graph()
         scopes.get_default_graph().seed = SEED
-        self._cached: Session | None = None
-        self._cached_for: dict[str, Any] = {}
 
     def tearDown(self) -> None:
-        if getattr(self, "_cached", None) is not None:
-            self._cached.close()  # type: ignore[union-attr]
+        if self._cached is not None:
+            self._cached.close()
+            self._cached = None
         super().tearDown()
 
     def get_temp_dir(self) -> str:

@@ -116,6 +116,19 @@ def _graph_def(names: str) -> Any:
     return graph.as_graph_def()
 
 
+def test_a_session_is_cached_where_a_class_has_its_own_set_up() -> None:
+    class Own(_Case):
+        def setUp(self) -> None:
+            self.value = 3
+
+    made: Any = Own()
+    made.setUp()
+    with tf.Graph().as_default(), made.test_session() as session:
+        assert session.run(tf.constant(made.value)) == 3
+    made.tearDown()
+    assert made._cached is None
+
+
 def test_graphs_are_equal_whatever_the_order_of_their_nodes() -> None:
     tf.test.assert_equal_graph_def(_graph_def("ab"), _graph_def("ba"))
     with pytest.raises(AssertionError, match="Found unexpected node '{{node b}}'"):

@@ -350,3 +350,16 @@ def test_a_cached_read_is_on_its_device_and_beside_nothing() -> None:
             assert read.device == "/job:localhost"
             with pytest.raises(ValueError, match="_class"):
                 read.op.get_attr("_class")
+
+
+@TARGETS
+def test_an_initialized_value_of_a_loop_initializes_another_variable(target: str) -> None:
+    def body(i: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        a = tf.get_variable("a", initializer=tf.constant_initializer(2.0), shape=[])
+        b = tf.get_variable("b", initializer=lambda *_, **__: a.initialized_value() * 3.0, shape=[])
+        return i + 1, total + b
+
+    _, total = tf.while_loop(lambda i, _: i < 4, body, [0, 0.0])
+    with tf.Session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(total) == 24.0
