@@ -291,7 +291,7 @@ def _boolean(value: Any) -> bool:
 def _integer(value: Any) -> int:
     if isinstance(value, str):
         return int(value, 0)
-    if isinstance(value, bool) or int(value) != value:
+    if isinstance(value, bool) or value % 1 != 0:  # also of infinity
         raise TypeError(f"Expect argument to be a string or int, found {value!r}")
     return int(value)
 

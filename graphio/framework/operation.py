@@ -66,6 +66,7 @@ class Operation(Handle):
     """
 
     __slots__ = (
+        "__dict__",  # of what a program sets
         "attrs",
         "awaited",
         "device",

@@ -116,6 +116,7 @@ class Tensor(Handle, Operators):
 
     assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
     __slots__ = (
+        "__dict__",  # of what a program sets: net.scope = "fc"
         "_consumers",
         "_shape",
         "assign",

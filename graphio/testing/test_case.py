@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from graphio.autodiff.gradients import gradients
+from graphio.execution.config import ConfigProto
 from graphio.execution.session import Session, get_default_session
 from graphio.framework import nest, scopes
 from graphio.framework.constants import constant
@@ -83,8 +84,12 @@ class TestCase(Assertions):
         self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:  # fmt: skip
-        """A context with a new session, the default one, on a graph or the default graph."""
-        with Session("", graph, config) as session:
+        """A context with a new session, the default one, on a graph or the default graph.
+
+        Args:
+            config: None: operations on a GPU run on the processor, unless force_gpu is True.
+        """
+        with Session("", graph, _placing(config, force_gpu)) as session:
             yield session
 
     @contextlib.contextmanager
@@ -99,7 +104,8 @@ class TestCase(Assertions):
         """
         given = {"graph": graph, "config": config, "force_gpu": force_gpu}
         if self._cached is None:
-            self._cached, self._cached_for = Session("", graph, config), given
+            placed = _placing(config, force_gpu)
+            self._cached, self._cached_for = Session("", graph, placed), given
         for name, value in given.items():
             if value is not self._cached_for[name]:
                 raise ValueError(
@@ -329,6 +335,11 @@ class TestCase(Assertions):
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """The block raises an OpError whose message matches."""
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
+
+
+def _placing(config: Any, force_gpu: bool) -> Any:
+    """The config of a test's session."""
+    return ConfigProto(allow_soft_placement=not force_gpu) if config is None else config
 
 
 def _is_real(dtype: Any) -> bool:

@@ -438,3 +438,15 @@ def test_what_is_documented_as_left_out_is_not_there() -> None:
             operator.attrgetter(name)(tf)
             there.append(name)
     assert there == []
+
+
+def test_a_program_keeps_attributes_with_its_tensors_and_operations() -> None:
+    with tf.Graph().as_default() as graph:
+        net: Any = tf.nn.relu(tf.constant([1.0]), name="net")
+        net.scope, net.op.role = "fc", "activation"
+        assert "scope" not in vars(tf.identity(net))
+        assert (graph.get_tensor_by_name("net:0").scope, net.op.outputs[0].op.role) == (
+            "fc",
+            "activation",
+        )
+        assert net.consumers()[0].inputs[0].scope == "fc"

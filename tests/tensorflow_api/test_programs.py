@@ -150,6 +150,9 @@ def test_flags_that_cannot_be_are_refused(flags: Any) -> None:
     for bad in ("--count=x", "--count=-1", "--count"):
         with pytest.raises(flags.IllegalFlagValueError, match="count"):
             flags.FLAGS(["p", bad])
+    for default in (float("inf"), float("nan"), 0.5):
+        with pytest.raises(flags.IllegalFlagValueError, match="Expect argument to be a string or"):
+            flags.DEFINE_integer("size", default, "A default value that is not an integer.")
     with pytest.raises(AttributeError, match="nobody"):
         flags.FLAGS.nobody = 1
     assert not hasattr(flags.FLAGS, "nobody")

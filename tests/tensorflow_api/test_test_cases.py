@@ -129,6 +129,17 @@ def test_a_session_is_cached_where_a_class_has_its_own_set_up() -> None:
     assert made._cached is None
 
 
+def test_a_test_runs_the_operations_of_a_gpu_on_the_processor(case: Any) -> None:
+    with tf.Graph().as_default(), tf.device("/gpu:0"):
+        x = tf.Variable(2.0)
+        with case.test_session() as session:
+            session.run(x.initializer)
+            assert session.run(x * 2.0) == 4.0
+        for given in ({"force_gpu": True}, {"config": tf.ConfigProto()}):
+            with case.session(**given) as session, pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(x.initializer)
+
+
 def test_graphs_are_equal_whatever_the_order_of_their_nodes() -> None:
     tf.test.assert_equal_graph_def(_graph_def("ab"), _graph_def("ba"))
     with pytest.raises(AssertionError, match="Found unexpected node '{{node b}}'"):
