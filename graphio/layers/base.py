@@ -21,7 +21,7 @@ from graphio.framework.graph_state import attachments
 from graphio.framework.graph_state.attachments import Attachment
 from graphio.framework.tensor_shape import Dimension, TensorShape
 from graphio.framework.undo import Table
-from graphio.layers import keras_style
+from graphio.layers import input_spec, keras_style
 from graphio.layers.configs import named
 from graphio.ops.array import surface as array
 from graphio.ops.math import elementwise
@@ -50,11 +50,11 @@ class Layer:
 
     Attributes:
         built: whether its variables are made.
+        input_spec: what a call expects of its inputs: an InputSpec, a structure of them as that of
+            the inputs, or None.
     """
 
-    #: number of dimensions of the input: exactly, or at least
-    _rank: int | None = None
-    _least_rank: int | None = None
+    input_spec: Any = None
 
     def __init__(
         self, trainable: bool = True, name: Any = None, dtype: Any = None, **options: Any
@@ -74,7 +74,6 @@ class Layer:
         self._losses: list[Tensor] = []
         self._updates: list[Any] = []
         self._calls: list[tuple[Any, Any]] = []
-        self._axes: dict[int, int | None] = {}  # sizes that the input must keep
         self._graph: Graph | None = None
         self._base_name = name or _snake(type(self).__name__)
         self._name = name.name if isinstance(name, VariableScope) else name
@@ -114,7 +113,8 @@ class Layer:
 
     def _called(self, inputs: Any, arguments: Any, options: dict[str, Any]) -> Any:
         given = nest.map_structure(convert_to_tensor, inputs)
-        self._check(given)
+        if self.input_spec:
+            input_spec.check(self.input_spec, given, self._name)
         with self._entered(options.pop("scope", None)):
             self._inside = True
             if not self.built:
@@ -182,32 +182,6 @@ class Layer:
         self._graph = first.graph.root
         shapes = nest.map_structure(lambda t: t.shape, given)
         self.build(shapes)
-
-    def _check(self, given: Any) -> None:
-        if not isinstance(given, Tensor):
-            return
-        rank = given.shape.ndims
-        if self._rank is None and self._least_rank is None:
-            return
-        if rank is None:
-            raise ValueError(
-                f"Input 0 of layer {self._name} is incompatible with the layer: its rank is "
-                "undefined, but the layer requires a defined rank."
-            )
-        dims = given.shape.as_list()
-        expected = ""
-        if self._rank is not None and rank != self._rank:
-            expected = f"expected ndim={self._rank}, found ndim={rank}"
-        elif self._least_rank is not None and rank < self._least_rank:
-            expected = f"expected min_ndim={self._least_rank}, found ndim={rank}"
-        for axis, size in self._axes.items():
-            if not expected and dims[axis] not in (None, size):
-                expected = f"expected axis {axis} of input shape to have value {size}"
-        if expected:
-            raise ValueError(
-                f"Input 0 of layer {self._name} is incompatible with the layer: {expected}. Full "
-                f"shape received: {dims}"
-            )
 
     # ---- variables, losses, updates ----
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.base import Layer, channels_axis, functional, size_of, sizes_of
 from graphio.layers.configs import named
+from graphio.layers.input_spec import InputSpec
 from graphio.ops.array import surface as array
 from graphio.ops.base import primitive
 from graphio.ops.nn import conv, windows
@@ -50,6 +52,34 @@ def padding_of(padding: Any, allowed: Sequence[str] = ("valid", "same")) -> str:
             f"Received: {padding!r}"
         )
     return str(word)
+
+
+def window_length(size: int, window: int, step: int, padding: str, dilation: int = 1) -> int:
+    """How many windows an axis of a size has."""
+    fewer = dilation * (window - 1) if padding == "valid" else 0
+    return (size - fewer + step - 1) // step
+
+
+def windowed_shape(
+    input_shape: Any, axes: int, first: bool, length: Callable[[int, int], int], filters: Any = None
+) -> TensorShape:
+    """A shape with new sizes along the axes that windows move on.
+
+    Args:
+        input_shape: (n, ..., channels), or (n, channels, ...).
+        axes: how many the windows move on.
+        first: whether the channels come second.
+        length: the new size for (size, number of the axis); sizes that are not known stay so.
+        filters: number of channels of the result; None: that of the inputs.
+
+    Raises:
+        ValueError: the shape has another rank.
+    """
+    dims = TensorShape(input_shape).with_rank(axes + 2).as_list()
+    sizes, channels = (dims[2:], dims[1]) if first else (dims[1:-1], dims[-1])
+    out = [None if size is None else length(size, axis) for axis, size in enumerate(sizes)]
+    last = [channels if filters is None else filters]
+    return TensorShape([dims[0], *(last + out if first else out + last)])
 
 
 class _Conv(Layer):
@@ -120,7 +150,7 @@ class _Conv(Layer):
         self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
         self.kernel: Any = None
         self.bias: Any = None
-        self._rank = axes + 2
+        self.input_spec = InputSpec(ndim=axes + 2)
 
     def build(self, input_shape: Any) -> None:
         """Makes kernel and bias."""
@@ -137,7 +167,7 @@ class _Conv(Layer):
         channels = size_of(input_shape[axis])
         if channels is None:
             raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")
-        self._axes = {axis: channels}
+        self.input_spec = InputSpec(ndim=self._axes_count + 2, axes={axis: channels})
         return channels
 
     def _make_kernels(self, channels: int) -> None:
@@ -154,6 +184,23 @@ class _Conv(Layer):
             outputs = nn.bias_add(outputs, self.bias, "NCHW" if self._first else "NHWC")
         result: Tensor = outputs if self.activation is None else self.activation(outputs)
         return result
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the result for inputs of a shape, where sizes may be unknown.
+
+        Raises:
+            ValueError: the shape has another rank than the inputs.
+        """
+        return windowed_shape(
+            input_shape, self._axes_count, self._first, self._length, filters=self.filters
+        )
+
+    def _length(self, size: Any, axis: int) -> Any:
+        """The size of the result's axis, which for a tensor is one."""
+        return window_length(
+            size, self.kernel_size[axis], self.strides[axis], self.padding,
+            self.dilation_rate[axis],
+        )  # fmt: skip
 
     def _convolved(self, inputs: Tensor) -> Tensor:
         self._check_steps()
@@ -252,13 +299,7 @@ class _Transposed(_Conv):
             inputs, self.kernel, self._result_sizes(inputs), self._all(self.strides),
             self.padding.upper(), data_format=self._format(),
         )  # fmt: skip
-        dims = inputs.shape.as_list()
-        sizes = dims[2:] if self._first else dims[1:-1]
-        out = [
-            None if size is None else self._length(size, axis) for axis, size in enumerate(sizes)
-        ]
-        channels = [self.filters]
-        outputs.set_shape([dims[0], *(channels + out if self._first else out + channels)])
+        outputs.set_shape(self.compute_output_shape(inputs.shape))
         return outputs
 
     def _result_sizes(self, inputs: Tensor) -> Any:

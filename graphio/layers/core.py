@@ -12,6 +12,7 @@ from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.base import Layer, channels_axis, functional, size_of, sizes_of
 from graphio.layers.configs import named
+from graphio.layers.input_spec import InputSpec
 from graphio.ops.array import surface as array
 from graphio.ops.base import emit
 from graphio.ops.control_flow import branches
@@ -47,7 +48,7 @@ class Dense(Layer):
         TypeError: the inputs are not floating.
     """
 
-    _least_rank = 2
+    input_spec = InputSpec(min_ndim=2)
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class Dense(Layer):
                 "bias", [self.units], initializer=self.bias_initializer,
                 regularizer=self.bias_regularizer, constraint=self.bias_constraint,
             )  # fmt: skip
-        self._axes = {-1: width}
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: width})
         self.built = True
 
     def call(self, inputs: Tensor, *arguments: Any, **options: Any) -> Tensor:
@@ -157,6 +158,10 @@ class Dropout(Layer):
         training = options.pop("training", arguments[0] if arguments else False)
         return chosen(training, lambda: self._dropped(inputs), lambda: array.identity(inputs))  # type: ignore[no-any-return]
 
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """That of the inputs."""
+        return TensorShape(input_shape)
+
     def _dropped(self, inputs: Tensor) -> Tensor:
         if isinstance(self.rate, (int, float)) and self.rate == 1:
             return array.zeros_like(inputs)
@@ -178,7 +183,7 @@ class Flatten(Layer):
         data_format: channels_last, or channels_first, which brings the channels last before.
     """
 
-    _least_rank = 1
+    input_spec = InputSpec(min_ndim=1)
 
     def __init__(self, data_format: str = "channels_last", **options: Any) -> None:
         super().__init__(**options)
@@ -194,6 +199,11 @@ class Flatten(Layer):
         if first is None:
             first = sizes_of(inputs)[0] if rest < 0 else -1
         return array.reshape(inputs, [first, rest])
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """(n, size of the rest) for inputs (n, ...), with None for what is not known."""
+        first, *others = TensorShape(input_shape).with_rank_at_least(1).as_list()
+        return TensorShape([first, None if None in others else _math.prod(others)])
 
 
 def decided(training: Any) -> bool | Tensor:

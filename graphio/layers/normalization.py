@@ -7,9 +7,11 @@ from typing import Any
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.base import Layer, size_of, sizes_of
 from graphio.layers.configs import named
 from graphio.layers.core import chosen, decided
+from graphio.layers.input_spec import InputSpec
 from graphio.layers.renorm import Renorm
 from graphio.ops.array import surface as array
 from graphio.ops.base import emit
@@ -63,7 +65,7 @@ class BatchNormalization(Layer):
             below 1, is given with adjustment, or the axis is 0.
     """
 
-    _least_rank = 1
+    input_spec = InputSpec(min_ndim=1)
     #: False leaves the sample's variance out of a fused layer; programs know it by this name
     _bessels_correction_test_only = True
 
@@ -121,7 +123,7 @@ class BatchNormalization(Layer):
             raise ValueError(
                 f"Input has undefined `axis` dimension. Input shape: {dims}, axis: {self.axis}"
             )
-        self._axes = dict(zip(self.axis, sizes, strict=True))
+        self.input_spec = InputSpec(ndim=len(dims), axes=dict(zip(self.axis, sizes, strict=True)))
         shape = sizes
         if self._keeps_axes:
             shape = [size if i in self.axis else 1 for i, size in enumerate(dims)]
@@ -185,6 +187,10 @@ class BatchNormalization(Layer):
         return axes
 
     # ---- the result ----
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """That of the inputs."""
+        return TensorShape(input_shape)
 
     def call(self, inputs: Tensor, *arguments: Any, **options: Any) -> Tensor:
         """inputs normalised; training: a bool, a number, or a scalar tensor."""

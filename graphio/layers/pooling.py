@@ -6,8 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from graphio.framework.graph import Tensor
+from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.base import Layer, channels_axis, functional
-from graphio.layers.convolutional import FORMATS, axes_of, padding_of
+from graphio.layers.convolutional import (
+    FORMATS,
+    axes_of,
+    padding_of,
+    window_length,
+    windowed_shape,
+)
+from graphio.layers.input_spec import InputSpec
 from graphio.ops.nn import pooling, windows
 
 __all__ = [
@@ -49,7 +57,7 @@ class _Pooling(Layer):
         self.strides = tuple(axes_of(strides, axes, "strides"))
         self.padding = padding_of(padding)
         self.data_format, self._first = data_format, channels_axis(data_format, type(self).__name__)
-        self._rank = axes + 2
+        self.input_spec = InputSpec(ndim=axes + 2)
 
     def call(self, inputs: Tensor, *arguments: Any, **options: Any) -> Tensor:
         """The result for inputs (n, ..., channels), or (n, channels, ...)."""
@@ -59,6 +67,17 @@ class _Pooling(Layer):
         ]
         word = FORMATS[self._axes_count][int(self._first)]
         return type(self)._function(inputs, *whole, self.padding.upper(), data_format=word)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the result for inputs of a shape, where sizes may be unknown.
+
+        Raises:
+            ValueError: the shape has another rank than the inputs.
+        """
+        return windowed_shape(input_shape, self._axes_count, self._first, self._length)
+
+    def _length(self, size: int, axis: int) -> int:
+        return window_length(size, self.pool_size[axis], self.strides[axis], self.padding)
 
 
 class MaxPooling1D(_Pooling):

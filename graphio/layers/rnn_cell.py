@@ -16,6 +16,7 @@ from graphio.framework.graph import Tensor
 from graphio.framework.tensor_shape import Dimension, TensorShape
 from graphio.layers.base import Layer
 from graphio.layers.configs import activation_of_cell, described, named
+from graphio.layers.input_spec import InputSpec
 from graphio.ops.array import surface as array
 from graphio.ops.linalg import matmul
 from graphio.ops.math import elementwise
@@ -198,7 +199,7 @@ def _count(num_units: Any) -> int:
 class _Gated(RNNCell):
     """A cell of num_units that multiplies [inputs, state] by kernels."""
 
-    _rank = 2
+    input_spec = InputSpec(ndim=2)
     _configured: tuple[str, ...] = ("num_units", "activation", "reuse")
 
     def __init__(

@@ -15,6 +15,7 @@ from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.base import Layer
+from graphio.layers.input_spec import InputSpec
 from graphio.layers.rnn import bidirectional_dynamic_rnn, dynamic_rnn
 from graphio.layers.rnn_cell import LSTMStateTuple
 from graphio.ops.array import surface as array
@@ -95,7 +96,7 @@ class _CudnnRNN(Layer):
     (layers * directions, batch, n). With time_major=False the batch comes first.
     """
 
-    _rank = 3
+    input_spec = InputSpec(ndim=3)
     _cell: Callable[[int], Any]
     _cell_name: str
     _parts = 1
@@ -174,7 +175,8 @@ class _CudnnRNN(Layer):
             raise ValueError(
                 "The last dimension of the inputs to `CudnnRNN` should be defined. Found `None`."
             )
-        self._input_size, self._axes, self._cells = depth, {-1: depth}, []
+        self._input_size, self._cells = depth, []
+        self.input_spec = InputSpec(ndim=3, axes={-1: depth})
         checked_net(self._input_mode, self._direction, depth, self._num_units)
         for k in range(self._num_layers):
             self._cells.append(

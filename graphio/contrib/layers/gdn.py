@@ -9,6 +9,7 @@ from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
 from graphio.layers.base import Layer, channels_axis, functional, size_of
+from graphio.layers.input_spec import InputSpec
 from graphio.ops.array import surface as array
 from graphio.ops.linalg.matmul import tensordot
 from graphio.ops.math import comparison, elementwise
@@ -38,7 +39,7 @@ class GDN(Layer):
             the number of channels is not known.
     """
 
-    _least_rank = 3
+    input_spec = InputSpec(min_ndim=3, max_ndim=5)
 
     def __init__(
         self,
@@ -62,13 +63,11 @@ class GDN(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the variables."""
-        if not 3 <= len(input_shape) <= 5:
-            raise ValueError(f"GDN takes inputs of rank 3 to 5, found {len(input_shape)}")
         axis = 1 if self._first else len(input_shape) - 1
         channels = size_of(input_shape[axis])
         if channels is None:
             raise ValueError("The channel dimension of the inputs to `GDN` must be defined.")
-        self._axes = {axis: channels}
+        self.input_spec = InputSpec(min_ndim=3, max_ndim=5, axes={axis: channels})
         pedestal = self._offset**2
         beta = self._variable("reparam_beta", [channels], lambda s, d: array.ones(s, dtype=d))
         gamma = self._variable(

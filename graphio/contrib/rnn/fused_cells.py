@@ -13,6 +13,7 @@ from graphio.contrib.rnn.base import limited
 from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.layers.base import Layer
+from graphio.layers.input_spec import InputSpec
 from graphio.layers.rnn import dynamic_rnn, static_rnn
 from graphio.layers.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple
 from graphio.ops.array import arranging, filling, index
@@ -242,7 +243,7 @@ class LSTMBlockWrapper(Layer):
     (time, batch, depth), or a list of (batch, depth) for a list of outputs.
     """
 
-    _rank = 3
+    input_spec = InputSpec(ndim=3)
 
     @property
     def num_units(self) -> int:

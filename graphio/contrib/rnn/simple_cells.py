@@ -7,6 +7,7 @@ from typing import Any
 from graphio.contrib.rnn.base import Cell, depth_of, with_initializer
 from graphio.framework.tensor_shape import TensorShape
 from graphio.layers.configs import activation_of_cell
+from graphio.layers.input_spec import InputSpec
 from graphio.layers.rnn_cell import LSTMStateTuple, RNNCell
 from graphio.ops.array import surface as array
 from graphio.ops.linalg import matmul
@@ -134,7 +135,7 @@ class IntersectionRNNCell(Cell):
 class _Units(RNNCell):
     """A cell of num_units whose variables are made when it is built."""
 
-    _rank = 2
+    input_spec = InputSpec(ndim=2)
 
     def __init__(
         self,
