@@ -11,6 +11,7 @@ from graphio import contrib as contrib
 from graphio import data as data
 from graphio import debug as debug
 from graphio import debugging as debugging
+from graphio import distribute as distribute
 from graphio import distributions as distributions
 from graphio import dtypes as dtypes
 from graphio import errors as errors

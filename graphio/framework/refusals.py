@@ -22,8 +22,6 @@ _COLUMNS = "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.c
 
 #: name -> what to use
 _LEFT_OUT = {
-    "distribute": "a model runs on one machine; give Session a ConfigProto with "
-    "intra_op_parallelism_threads",
     "enable_eager_execution": _EAGER,
     "enable_tensor_equality": "tensors compare by identity: use tf.equal",
     "enable_v2_behavior": _EAGER,

@@ -31,6 +31,7 @@ NAMESPACES = (
     "graphio.contrib.slim",
     "graphio.contrib.summary",
     "graphio.contrib.training",
+    "graphio.distribute",
     "graphio.train",
 )
 

@@ -151,6 +151,7 @@ class TrainingLoop:
         self._signals, self._shows = checked_signals(stop_signals), progress
         self._history = history
         self._session: MonitoredSession | None = None
+        self._creator: ChiefSessionCreator | None = None
         self._progress: Progress | None = None
 
     def __enter__(self) -> TrainingLoop:
@@ -185,6 +186,7 @@ class TrainingLoop:
         if best_metric is not None:
             check_best_metric(best_metric, self._fetches)
         creator = ChiefSessionCreator(scaffold, self._target, self._config, self._folder)
+        self._creator = creator
         hooks: list[SessionRunHook] = []
         if self._nan:
             scaffold.saver.inspect = _refuse_nan
@@ -227,13 +229,31 @@ class TrainingLoop:
         return self._running().raw_session()
 
     @property
+    def restored(self) -> str | None:
+        """The prefix of the checkpoint that the running loop began with; None: none."""
+        self._running()
+        return None if self._creator is None else self._creator.restored
+
+    def should_stop(self) -> bool:
+        """Whether a hook or a signal ends the running loop before the next step."""
+        return self._running().should_stop()
+
+    def restore(self, prefix: str | os.PathLike[str]) -> None:
+        """Goes on from a checkpoint that the caller has chosen.
+
+        Raises:
+            OpError: as Saver.restore.
+        """
+        self._scaffold.saver.restore(self.session, prefix)
+
+    @property
     def step(self) -> int:
         """The global step: how many are done."""
         return int(self.session.state.get(self._step.op.name))
 
     def __iter__(self) -> Iterator[int]:
         """The global step before each step, until the training is over."""
-        while not self._running().should_stop():
+        while not self.should_stop():
             step = self.step
             if self._steps is not None and step >= self._steps:
                 return
