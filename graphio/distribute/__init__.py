@@ -6,6 +6,7 @@ May import train and below.
     step_graph       a step as two parts of a graph; shards: the work of a rank on the first
     tree, reduction  sums whose order depends on the number of shards alone
     draws            random draws by step and shard
+    folder_lock      one training at a time in a folder
     agreement        that the ranks run one program and have the same variables
     communicators/   MPI, torch.distributed, none: who moves bytes
 """
@@ -17,6 +18,7 @@ from graphio.support import lazy_names
 
 #: names by the modules that have them
 _NAMES: dict[str, tuple[str, ...]] = {
+    "graphio.distribute.communicators.base": ("Communicator",),
     "graphio.distribute.data_parallel": ("DataParallel",),
 }
 

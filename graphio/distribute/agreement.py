@@ -50,11 +50,11 @@ def share_variables(communicator: Communicator, state: Any) -> None:
         for name, value in values.items()
         if value.dtype != object
     ]
-    told = json.loads(communicator.broadcast(json.dumps(rows).encode()))
+    rows_of_first = json.loads(communicator.broadcast(json.dumps(rows).encode()))
     packed = b"".join(np.ascontiguousarray(values[name]).tobytes() for name, _, _ in rows)
     flat = communicator.broadcast(packed)
     at = 0
-    for name, dtype, shape in told:
+    for name, dtype, shape in rows_of_first:
         length = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         if communicator.rank:
             state.set(

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from graphio.distribute import agreement
+from graphio.distribute.communicators.base import Communicator
 from graphio.distribute.communicators.finding import communicator
 from graphio.distribute.draws import Draws
 from graphio.distribute.facts import Facts
+from graphio.distribute.folder_lock import FolderLock
 from graphio.distribute.reduction import Reduction
 from graphio.distribute.shards import Feed, Shards
 from graphio.distribute.step_graph import StepGraph
 from graphio.support import errors
 from graphio.support.version import __version__
+from graphio.train.checkpoints.checkpoint_state import checkpoint_exists
 from graphio.train.loops.stop_signals import STOP_SIGNALS, StopSignals
 from graphio.train.loops.training_loop import TrainingLoop
 
@@ -68,7 +71,7 @@ class DataParallel:
         var_list: the variables to train; None: all trainable ones.
         seed: of random operations that have none; None: one is drawn, and kept in checkpoints.
         check_steps: after so many steps the ranks compare their variables.
-        engine: "mpi", "torch", "none"; None: the one that started the process.
+        engine: "mpi", "torch", "none"; None: the one that started the process; or a Communicator.
         timeout: seconds that a rank waits for the others.
 
     Attributes:
@@ -96,14 +99,16 @@ class DataParallel:
         var_list: Any = None,
         seed: int | None = None,
         check_steps: int = 100,
-        engine: str | None = None,
+        engine: str | Communicator | None = None,
         timeout: float = 300.0,
     ) -> None:
         self.shards = _positive("shards", shards)
         self._check_steps = _positive("check_steps", check_steps)
         if reduction not in ("mean", "sum"):
             raise ValueError(f"reduction is {reduction!r}, expected 'mean' or 'sum'")
-        self._communicator = communicator(engine, timeout)
+        self._communicator = (
+            engine if isinstance(engine, Communicator) else communicator(engine, timeout)
+        )
         self.rank, self.size = self._communicator.rank, self._communicator.size
         self._graph = loss.graph.root
         with self._graph.as_default():
@@ -152,8 +157,13 @@ class DataParallel:
         self._check_program(steps)
         signals = StopSignals(options.pop("stop_signals", STOP_SIGNALS))
         loop = self._loop(checkpoint_dir, steps, options)
+        locks: list[FolderLock] = []
         try:
             signals.catch()
+            if self.rank == 0:
+                self._together(lambda: locks.append(FolderLock(checkpoint_dir)))
+            else:
+                self._reduction.agree(None)
             self._together(loop.__enter__)
             try:
                 self._begin(loop)
@@ -164,6 +174,8 @@ class DataParallel:
             self._together(lambda: loop.__exit__(None, None, None))
         finally:
             signals.release()
+            for lock in locks:
+                lock.release()
         signals.send_again()
         return loop.metrics
 
@@ -202,8 +214,8 @@ class DataParallel:
     def _begin(self, loop: TrainingLoop) -> None:
         """Gives all ranks what rank 0 has restored or initialised."""
         state = loop.session.state
-        told = json.dumps([loop.restored, self._facts.decide()]).encode()
-        restored, seed = json.loads(self._communicator.broadcast(told))
+        decided = json.dumps([loop.restored, self._facts.decide()]).encode()
+        restored, seed = json.loads(self._communicator.broadcast(decided))
         if restored is None:
             agreement.share_variables(self._communicator, state)
         self._together(lambda: self._restore(loop, restored))
@@ -219,13 +231,12 @@ class DataParallel:
         """
         if self.rank == 0 or prefix is None:
             return
-        try:
-            loop.restore(prefix)
-        except errors.NotFoundError as error:
+        if not checkpoint_exists(prefix):
             raise errors.FailedPreconditionError(
                 message=f"rank 0 goes on from the checkpoint {prefix!r}, which rank {self.rank} "
-                f"does not see ({error.message}): give a folder that all ranks share"
-            ) from error
+                "does not see: give a folder that all ranks share"
+            )
+        loop.restore(prefix)
 
     def _run(
         self, loop: TrainingLoop, steps: int | None, feed: Feed | None, signals: StopSignals

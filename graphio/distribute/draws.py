@@ -1,7 +1,7 @@
 """Random draws that depend on seed, step and shard, and on nothing else.
 
 Dropout and its kind draw from generators of the state: a key and a counter (Philox, Salmon et al.
-2011). Before each shard the counters are set to the place of the shard in the training, so that it
+2011). Before each shard the counters are set to the position of the shard in the training, so that it
 does not matter which rank computes it, nor what that rank computed before.
 """
 
@@ -37,7 +37,7 @@ class Draws:
         }
         self._shards = shards
 
-    def place(self, state: Any, step: int, shard: int) -> None:
+    def seek(self, state: Any, step: int, shard: int) -> None:
         """Sets the generators of an engine's state to a shard of a step."""
         for name, key in self._keys.items():
             state.set_generator(name, key, (step * self._shards + shard) << BITS)

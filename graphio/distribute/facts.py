@@ -1,4 +1,4 @@
-"""What a checkpoint says of the training that wrote it."""
+"""The facts of a training that its checkpoints keep."""
 
 from __future__ import annotations
 

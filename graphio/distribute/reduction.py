@@ -27,7 +27,7 @@ ALIGNMENT = 8  # bytes, of every type that is summed
 
 
 class Status(enum.IntEnum):
-    """What a rank says with its sums; the greatest of all ranks counts."""
+    """The message of a rank with its sums; the greatest of all ranks counts."""
 
     GOES_ON = 0
     STOPS = 1  # without this step
@@ -175,7 +175,7 @@ class _Blocks:
         self, parts: Sequence[tuple[Sequence[tree.Node], Sequence[int]]], groups: Sequence[Group]
     ) -> None:
         by_size = sorted(range(len(groups)), key=lambda g: -groups[g].dtype.itemsize)
-        places: list[dict[tuple[tree.Node, int], tuple[int, int]]] = []
+        offsets: list[dict[tuple[tree.Node, int], tuple[int, int]]] = []
         starts, at = [0], 0
         for nodes, lengths in parts:
             at += ALIGNMENT  # the header
@@ -186,14 +186,14 @@ class _Blocks:
                     found[node, group] = (at, at + count)
                     at += count
             at += -at % ALIGNMENT
-            places.append(found)
+            offsets.append(found)
             starts.append(at)
         self.buffer = np.zeros(at, np.uint8)
         self.counts = [b - a for a, b in zip(starts, starts[1:], strict=False)]
         self.headers = [self.buffer[a : a + ALIGNMENT].view(np.int64) for a in starts[:-1]]
         self.views = [
             {key: self.buffer[a:b].view(groups[key[1]].dtype) for key, (a, b) in found.items()}
-            for found in places
+            for found in offsets
         ]
 
 

@@ -61,13 +61,13 @@ class Shards:
         def compute(shard: int) -> Vectors:
             if shard == first:
                 self._skip(first)
-            self._draws.place(self._session.state, step, shard)
+            self._draws.seek(self._session.state, step, shard)
             feed = None if self._feed is None else self._feed(step, shard)
             vectors, slices = self._session.run(self._fetches, feed)
             self._slices.append(slices)
             if shard == last:
                 self._skip(self._shards - self._run[1])
-                self._draws.place(self._session.state, step + 1, 0)  # what checkpoints have
+                self._draws.seek(self._session.state, step + 1, 0)  # as checkpoints have it
             return list(vectors)
 
         return compute
@@ -77,7 +77,7 @@ class Shards:
             self._session.run(self._graph.iterators)
 
     def feeds(self, sums: Vectors, communicator: Communicator) -> dict[Any, Array]:
-        """What the second part of the step is fed: means and sums of all shards."""
+        """The feed_dict of the second part of the step: means and sums of all shards."""
         found: dict[Any, Array] = {}
         for fed, averaged, vector in zip(self._graph.fed, self._graph.averaged, sums, strict=True):
             if averaged:

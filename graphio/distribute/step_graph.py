@@ -70,8 +70,8 @@ class StepGraph:
         generators: names of the random generators that a shard draws from.
 
     Raises:
-        ValueError: the loss depends on no variable, a shape is unknown, an update is no assignment,
-            or a shard would change state.
+        ValueError: the loss depends on no variable, a shape is unknown, an update is not an
+            assignment, or a shard would change state.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ def _assignments(updates: Iterable[Any]) -> list[tuple[Variable, Tensor]]:
     """The variables that updates change, and their new values.
 
     Raises:
-        ValueError: an update is no assignment, or two have one variable.
+        ValueError: an update is not an assignment, or two have one variable.
     """
     known = {v.op.name: v for v in [*global_variables(), *local_variables()]}
     found: dict[str, tuple[Variable, Tensor]] = {}
@@ -188,7 +188,7 @@ def _assignments(updates: Iterable[Any]) -> list[tuple[Variable, Tensor]]:
             raise ValueError(
                 f"the update {operation.name!r} ({operation.op}) is not the one assignment to a "
                 "variable, so that its values on the shards cannot be averaged: give `updates` "
-                "those that are, and run the others beside the training"
+                "those that are, and run the others separately"
             )
         found[name] = (known[name], operation.inputs[-1])
     return list(found.values())

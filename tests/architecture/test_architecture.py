@@ -57,6 +57,7 @@ PACKAGES = (
     "summary",
     "queues",
     "train",
+    "distribute",
     "tensorflow_files",
     "saved_model",
     "onnx",

@@ -1,4 +1,4 @@
-"""What an engine does for a training: it moves bytes between ranks."""
+"""The interface of engines, which move bytes between ranks."""
 
 from __future__ import annotations
 

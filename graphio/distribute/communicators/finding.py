@@ -14,7 +14,7 @@ _VARIABLES = {
     "mpi": ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "PMIX_RANK"),
     "torch": ("WORLD_SIZE",),
 }
-#: what torch.distributed needs besides to begin
+#: further variables that torch.distributed needs
 _OF_TORCH = ("RANK", "MASTER_ADDR", "MASTER_PORT")
 _EXTRAS = {"mpi": ("mpi4py", "mpi"), "torch": ("torch", "ray")}
 
