@@ -389,8 +389,8 @@ _NAMESPACES = {
     "app": False, "audio": True, "autograph": False, "bitwise": True, "cinfer": False, "compat":
     False, "config": False, "contrib": True, "data": True, "debug": True, "debugging": True,
     "distribute": True, "distributions": True, "dtypes": False, "errors": False, "examples": True,
-    "flags": False, "gfile": False, "graph_util": True, "image": True, "initializers": True, "io": False,
-    "keras": False, "layers": True, "linalg": True, "logging": False, "lookup": True, "losses":
+    "flags": False, "gfile": False, "graph_util": True, "image": True, "initializers": True,
+    "io": False, "keras": False, "layers": True, "linalg": True, "logging": False, "lookup": True, "losses":
     True, "manip": True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True,
     "profiler": True, "python_io": True, "quantization": True, "queue": True, "random": True,
     "raw_ops": True, "resource_loader": False, "runtime": False, "saved_model": True, "schema":

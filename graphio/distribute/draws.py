@@ -1,8 +1,8 @@
 """Random draws that depend on seed, step and shard, and on nothing else.
 
 Dropout and its kind draw from generators of the state: a key and a counter (Philox, Salmon et al.
-2011). Before each shard the counters are set to the position of the shard in the training, so that it
-does not matter which rank computes it, nor what that rank computed before.
+2011). Before each shard the counters are set to the position of the shard in the training, so that
+it does not matter which rank computes it, nor what that rank computed before.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from graphio.distribute.communicators.base import Alone, Communicator
+from graphio.support.installation import pip_install
 
 __all__ = ["communicator", "engine_of"]
 
@@ -16,7 +17,7 @@ _VARIABLES = {
 }
 #: further variables that torch.distributed needs
 _OF_TORCH = ("RANK", "MASTER_ADDR", "MASTER_PORT")
-_EXTRAS = {"mpi": ("mpi4py", "mpi"), "torch": ("torch", "ray")}
+_EXTRAS = {"mpi": ("mpi4py", "mpi"), "torch": ("torch", "bench")}
 
 
 def engine_of(environment: Mapping[str, str]) -> str:
@@ -53,7 +54,7 @@ def communicator(engine: str | None, timeout: float) -> Communicator:
         library, extra = _EXTRAS[chosen]
         raise ImportError(
             f"this process is a rank of the engine {chosen!r}, which needs {library} "
-            f"({error}): pip install 'graphio-ml[{extra}]'"
+            f"({error}): {pip_install(f'[{extra}]')}"
         ) from error
 
 
