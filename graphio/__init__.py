@@ -389,14 +389,14 @@ _NAMESPACES = {
     "app": False, "audio": True, "autograph": False, "bitwise": True, "cinfer": False, "compat":
     False, "config": False, "contrib": True, "data": True, "debug": True, "debugging": True,
     "distribute": True, "distributions": True, "dtypes": False, "errors": False, "examples": True,
-    "flags": False, "gfile": False, "graph_util": True, "image": True, "initializers": True,
-    "io": False, "keras": False, "layers": True, "linalg": True, "logging": False, "lookup": True, "losses":
-    True, "manip": True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True,
-    "profiler": True, "python_io": True, "quantization": True, "queue": True, "random": True,
+    "flags": False, "gfile": False, "graph_util": True, "image": True, "initializers": True, "io":
+    False, "keras": False, "layers": True, "linalg": True, "logging": False, "lookup": True,
+    "losses": True, "manip": True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx":
+    True, "profiler": True, "python_io": True, "quantization": True, "queue": True, "random": True,
     "raw_ops": True, "resource_loader": False, "runtime": False, "saved_model": True, "schema":
     False, "sets": True, "signal": True, "sparse": True, "spectral": True, "strings": True,
-    "summary": True, "test": True, "timeline": False, "train": True, "user_ops": True,
-    "version": False,
+    "summary": True, "test": True, "timeline": False, "train": True, "user_ops": True, "version":
+    False,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
