@@ -151,6 +151,9 @@ def test_parts_of_an_element_come_and_go_one_by_one() -> None:
     [
         (lambda: StagingArea([tf.int32], shapes=[[], []]), ValueError, "shapes must be the same"),
         (lambda: StagingArea([tf.int32], shared_name=3), ValueError, "shared_name must be"),
+        (lambda: StagingArea([tf.int32], capacity=-1).put([1]), ValueError, "capacity is -1"),
+        (lambda: StagingArea([tf.int32], memory_limit=-1).get(), ValueError, "memory_limit is -1"),
+        (lambda: MapStagingArea([tf.int32], capacity=-1).size(), ValueError, "capacity is -1"),
         (lambda: StagingArea([tf.int32]).put([1.0]), ValueError, "Datatypes do not match"),
         (lambda: StagingArea([tf.int32], shapes=[[2]]).put([1]), ValueError, "are incompatible"),
         (lambda: StagingArea([tf.int32]).put({"a": 1}), ValueError, "must have names"),

@@ -11,6 +11,7 @@ from graphio.framework.constants import constant, convert_to_tensor
 from graphio.framework.graph import Tensor
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
+from graphio.ops.checks.asserts import assert_greater_equal
 from graphio.ops.linalg.matmul import matmul
 from graphio.ops.linalg.solving import matrix_solve
 from graphio.ops.math import elementwise, reduction
@@ -31,10 +32,19 @@ def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> T
     Args:
         image: (n, height, width, channels), of two rows and columns at least.
         flow: (n, height, width, 2): rows, columns.
+
+    Raises:
+        InvalidArgumentError: the image has one row or column; when run, if that is not known.
     """
     with scopes.name_scope(name):
         given, moved = convert_to_tensor(image), convert_to_tensor(flow)
         shape = array.shape(given)
+        checks = [
+            assert_greater_equal(shape[axis], 2, message=f"Grid {side} must be at least 2.")
+            for axis, side in ((1, "height"), (2, "width"))
+        ]
+        with scopes.control_dependencies(checks):
+            shape = array.identity(shape)
         tops, offsets = [], []
         for axis in (1, 2):
             size = elementwise.cast(shape[axis], moved.dtype)

@@ -152,6 +152,10 @@ class BaseStagingArea:
         self, method: str, tf_type: str, inputs: Sequence[Tensor], name: str,
         outputs: Sequence[tuple[DType, TensorShape]] = (), **settings: Any,
     ) -> Operation:  # fmt: skip
+        for attribute in ("capacity", "memory_limit"):
+            limit = getattr(self, attribute)
+            if limit < 0:
+                raise ValueError(f"{tf_type}: {attribute} is {limit}, expected 0 or more")
         with scopes.colocate_with(self._placed):
             return waiting_call(
                 functools.partial(_bound, self._name, self._make(), method, settings),
