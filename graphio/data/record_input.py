@@ -65,7 +65,7 @@ class RecordInput:
         of batch_size scalars.
 
         Raises, when run:
-            NotFoundError: no file has such a path.
+            NotFoundError: no file has such a path, or they have no records.
             InvalidArgumentError: a size is less than 1, or shift_ratio is not between 0 and 1.
         """
 
@@ -104,7 +104,14 @@ class RecordInput:
                 raise errors.NotFoundError(message=f"Found no files at {self._pattern}")
             draws.shuffle(paths)
             first = int(epoch * self._shift * len(paths)) % len(paths)
-            yield from self._mixed(paths[first:] + paths[:first], draws)
+            is_empty = True
+            for record in self._mixed(paths[first:] + paths[:first], draws):
+                is_empty = False
+                yield record
+            if is_empty:  # the next epoch would look for one without end
+                raise errors.NotFoundError(
+                    message=f"Found no records at {self._pattern}: the files are empty"
+                )
             epoch += 1
 
     def _check(self) -> None:

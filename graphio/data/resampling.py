@@ -49,6 +49,7 @@ def rejection_resample(
 
     Raises:
         TypeError: target_dist is not of floats; class_func does not give integers.
+        ValueError: target_dist and initial_dist have different shapes.
     """
     target = convert_to_tensor(target_dist, name="target_dist")
     if not target.dtype.is_floating:
@@ -58,6 +59,11 @@ def rejection_resample(
     initial = None
     if initial_dist is not None:
         initial = cast(convert_to_tensor(initial_dist, name="initial_dist"), target.dtype)
+        if not initial.shape.is_compatible_with(target.shape):
+            raise ValueError(
+                f"rejection_resample: `initial_dist` has shape {initial.shape} and `target_dist` "
+                f"{target.shape}, expected a share of each class in both"
+            )
 
     def apply(dataset: Dataset) -> Dataset:
         pairs = dataset.map(lambda *element: _pair(class_func, element))

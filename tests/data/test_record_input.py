@@ -80,3 +80,12 @@ def test_bounds_are_part_of_a_spec() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Bounded((1, 2, 3), tf.float32, minimum, maximum)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_files_without_records_end_the_run_with_an_error(tmp_path: Path, target: str) -> None:
+    (tmp_path / "r.0").write_bytes(b"")
+    with tf.Graph().as_default(), tf.Session(target=target) as session:
+        records = RecordInput(str(tmp_path / "r.*")).get_yield_op()
+        with pytest.raises(tf.errors.NotFoundError, match="the files are empty"):
+            session.run(records)

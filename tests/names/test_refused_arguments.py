@@ -66,6 +66,8 @@ REFUSED: tuple[tuple[type[Exception], str, Callable[[], Any]], ...] = (
     (TypeError, "DataType bool", lambda: tf.SparseConditionalAccumulator(tf.bool)),
     (ValueError, "driver_name has shape",
      lambda: tf.data.experimental.SqlDataset(["sqlite", "x"], "x", "select 1", (tf.int64,))),
+    (ValueError, "a share of each class in both", lambda: tf.data.Dataset.range(3).apply(
+        tf.data.experimental.rejection_resample(lambda x: x, [0.5, 0.5], [0.2, 0.3, 0.5]))),
     (ValueError, "month", lambda: tf.compat.forward_compatible(2019, 13, 1)),
 )  # fmt: skip
 
@@ -131,3 +133,17 @@ def test_the_path_of_a_data_base_may_be_any_bytes(tmp_path: Any) -> None:
     element = tf.data.make_one_shot_iterator(dataset).get_next()
     with tf.Session() as session:
         assert session.run(element) == (3,)
+
+
+@pytest.mark.parametrize("name", ["new_vocab_size", "num_oov_buckets", "old_vocab_size"])
+def test_a_vocabulary_has_no_negative_size(name: str, tmp_path: Any) -> None:
+    (tmp_path / "words").write_text("a\nb\n")
+    words = str(tmp_path / "words")
+    sizes = {"new_vocab_size": 2, "num_oov_buckets": 0, "old_vocab_size": -1, name: -2}
+    info = tf.train.VocabInfo(new_vocab=words, old_vocab=words, **sizes)
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.get_variable("v", [2])
+        session.run(variable.initializer)
+        tf.train.Saver().save(session, str(tmp_path / "m"))
+        with pytest.raises(ValueError, match=f"{name} is -2, expected"):
+            tf.train.warm_start(str(tmp_path / "m"), "v", {"v": info})

@@ -159,13 +159,15 @@ def test_servers_that_cannot_be_are_refused() -> None:
         tf.train.Server(two)
     with pytest.raises(ValueError, match="explicit `task_index`"):
         tf.train.Server({"worker": ["a:1", "b:2"]}, "worker")
-    with pytest.raises(ValueError, match="No such job in cluster: 'chief'"):
+    with pytest.raises(tf.errors.InternalError, match="No such job in cluster: 'chief'"):
         tf.train.Server(two, "chief", 0)
+    with pytest.raises(tf.errors.InternalError, match="No task with index 7 in job 'worker'"):
+        tf.train.Server({"worker": ["localhost:0"]}, "worker", 7)
     with pytest.raises(TypeError, match="Could not convert `server_or_cluster_def`"):
         tf.train.Server("localhost:1")
     with pytest.raises(tf.errors.UnimplementedError, match="a cluster of 2 tasks: a model runs in"):
         tf.train.Server(two, "ps", 0)
-    with pytest.raises(tf.errors.UnimplementedError, match="protocol of a Server is 'mpi'"):
+    with pytest.raises(tf.errors.NotFoundError, match="its protocol is 'mpi'"):
         tf.train.Server(address(), protocol="mpi")
     where = address()
     kept = tf.train.Server(where)
@@ -187,3 +189,8 @@ def test_a_monitored_session_trains_on_a_server() -> None:
         for _ in range(3):
             session.run(train)
         assert session.run([v, step]) == [0.5, 3]
+
+
+def test_a_negative_number_of_parameter_servers_is_refused() -> None:
+    with pytest.raises(ValueError, match="ps_tasks is -1"):
+        tf.train.replica_device_setter(ps_tasks=-1)

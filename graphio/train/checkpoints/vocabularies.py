@@ -57,8 +57,14 @@ def sources(info: VocabInfo) -> Array:
     """For each row of the variable, its row in the checkpoint; -1 where there is none.
 
     Raises:
-        ValueError: the new vocabulary has fewer words than new_vocab_size.
+        ValueError: the new vocabulary has fewer words than new_vocab_size, or a number is negative
+            (old_vocab_size: less than -1).
     """
+    for name, least in (("new_vocab_size", 0), ("num_oov_buckets", 0), ("old_vocab_size", -1)):
+        if getattr(info, name) < least:
+            raise ValueError(
+                f"VocabInfo: {name} is {getattr(info, name)}, expected {least} or more"
+            )
     new, old = _words(info.new_vocab), _words(info.old_vocab)
     if len(new) < info.new_vocab_size:
         raise ValueError(

@@ -50,11 +50,14 @@ def replica_device_setter(
 
     Raises:
         TypeError: cluster makes no ClusterSpec, or ps_strategy is not callable.
+        ValueError: ps_tasks is negative.
     """
     if cluster is not None:
         job = DeviceSpec.from_string(ps_device).job
         found = ClusterSpec(cluster).as_dict().get(job or "")
         ps_tasks = len(found) if found else 0
+    if ps_tasks < 0:
+        raise ValueError(f"replica_device_setter: ps_tasks is {ps_tasks}, expected 0 or more")
     if not ps_tasks:
         return None
     if ps_strategy is not None and not callable(ps_strategy):

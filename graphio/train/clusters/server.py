@@ -35,8 +35,10 @@ class Server:
 
     Raises:
         TypeError: server_or_cluster_def is something else.
-        ValueError: job_name or task_index is missing, or is not in the cluster.
-        UnimplementedError: the cluster has several tasks, or another protocol is requested.
+        ValueError: job_name or task_index is missing.
+        InternalError: the cluster has no such job or task.
+        NotFoundError: another protocol is requested.
+        UnimplementedError: the cluster has several tasks.
         UnknownError: a server of this process has the address.
     """
 
@@ -51,17 +53,18 @@ class Server:
     ) -> None:
         made = _server_def(server_or_cluster_def, job_name, task_index, protocol)
         cluster = ClusterSpec(made.cluster)
-        address = cluster.task_address(made.job_name, made.task_index)
+        if made.protocol != "grpc":
+            raise errors.NotFoundError(
+                message="No server factory registered for the given ServerDef: its protocol is "
+                f"{made.protocol!r}, expected 'grpc'"
+            )
+        address = _address(cluster, made)
         tasks = sum(cluster.num_tasks(job) for job in cluster.jobs)
         if tasks != 1:
             raise errors.UnimplementedError(
                 message=f"a cluster of {tasks} tasks: a model runs in one process, so that a "
                 "Server needs a cluster of one task. Run the task of a worker with a cluster that "
                 'has it alone, such as {"worker": ["localhost:0"]}, and train there'
-            )
-        if made.protocol != "grpc":
-            raise errors.UnimplementedError(
-                message=f"the protocol of a Server is {made.protocol!r}, expected 'grpc'"
             )
         host, _, port = address.rpartition(":")
         if port == "0":
@@ -126,6 +129,16 @@ def _server_def(
             task_index = _only(cluster.task_indices(job_name), "task_index")
     made.job_name, made.task_index, made.protocol = job_name, task_index, protocol or "grpc"
     return made
+
+
+def _address(cluster: ClusterSpec, server: ServerDef) -> str:
+    """The address of a server's task. Raises InternalError: it is not in the cluster."""
+    try:
+        return cluster.task_address(server.job_name, server.task_index)
+    except ValueError as error:
+        raise errors.InternalError(
+            message=f"{error}: the job or task of a Server was not defined in its cluster {cluster}"
+        ) from None
 
 
 def _only(values: list[Any], name: str) -> Any:
