@@ -93,8 +93,10 @@ class GradientTape:
         """A context whose operations are not recorded.
 
         Raises:
-            ValueError: it does not record.
+            RuntimeError: it does not record.
         """
+        if not self._recording:
+            raise RuntimeError("Trying to stop recording a tape which is not recording.")
         self._stop()
         try:
             yield

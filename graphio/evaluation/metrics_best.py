@@ -130,7 +130,12 @@ def average_precision_at_k(
     Args:
         labels, predictions, k, weights, metrics_collections, updates_collections, name: as
             recall_at_k's.
+
+    Raises:
+        ValueError: k is less than 1.
     """
+    if k < 1:
+        raise ValueError(f"Invalid k={k}: average_precision_at_k has 1 or more classes")
     scope = _at_k("average_precision", k, None)
     with variable_scope(name, scope, [predictions, labels, weights]):
         best = order.top_k(predictions, k)[1]

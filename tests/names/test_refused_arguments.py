@@ -37,6 +37,11 @@ def _gradient(target: Any = None, **options: Any) -> Any:
     return tape.gradient(made, x, **options)
 
 
+def _stopped() -> None:
+    with tf.GradientTape().stop_recording():
+        pass
+
+
 REFUSED: tuple[tuple[type[Exception], str, Callable[[], Any]], ...] = (
     (ValueError, "rank 0 but is rank 1", lambda: tf.quantize([1.0], [0.0], [1.0], tf.quint8)),
     (ValueError, "rank 0 but is rank 1", lambda: tf.dequantize(STEPS, [0.0, 0.0], 1.0)),
@@ -68,6 +73,12 @@ REFUSED: tuple[tuple[type[Exception], str, Callable[[], Any]], ...] = (
      lambda: tf.data.experimental.SqlDataset(["sqlite", "x"], "x", "select 1", (tf.int64,))),
     (ValueError, "a share of each class in both", lambda: tf.data.Dataset.range(3).apply(
         tf.data.experimental.rejection_resample(lambda x: x, [0.5, 0.5], [0.2, 0.3, 0.5]))),
+    (RuntimeError, "stop recording a tape which is not", _stopped),
+    (TypeError, "DataType complex64",
+     lambda: tf.contrib.layers.bucketize(np.complex64([1]), [1.0])),
+    (TypeError, "DataType string", lambda: tf.contrib.layers.bucketize(["a"], [1.0])),
+    (ValueError, "Invalid k=0",
+     lambda: tf.metrics.average_precision_at_k(CLASSES, [[0.1, 0.2]], 0)),
     (ValueError, "month", lambda: tf.compat.forward_compatible(2019, 13, 1)),
 )  # fmt: skip
 
@@ -147,3 +158,10 @@ def test_a_vocabulary_has_no_negative_size(name: str, tmp_path: Any) -> None:
         tf.train.Saver().save(session, str(tmp_path / "m"))
         with pytest.raises(ValueError, match=f"{name} is -2, expected"):
             tf.train.warm_start(str(tmp_path / "m"), "v", {"v": info})
+
+
+@engines.BOTH
+def test_nan_has_reached_every_boundary(engine: str) -> None:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        found = session.run(tf.contrib.layers.bucketize([1.0, NAN, INF, -INF, 0.5], [0.0, 1.0]))
+    assert found.tolist() == [2, 2, 2, 0, 1]  # TensorFlow 2.21's

@@ -17,13 +17,15 @@ from graphio.support import api_guard
 
 __all__ = ["bucketize"]
 
+_DTYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
 
 @api_guard.operator
 def bucketize(input_tensor: Any, boundaries: Sequence[float], name: str | None = None) -> Tensor:
     """How many boundaries each number has reached: 0 below the first, their number at the last.
 
     Args:
-        input_tensor: tensor of real numbers.
+        input_tensor: tensor of int32, int64, float32 or float64; nan has reached all.
         boundaries: sorted list of numbers, rounded to float32.
         name: of the operation.
 
@@ -31,7 +33,7 @@ def bucketize(input_tensor: Any, boundaries: Sequence[float], name: str | None =
         An int32 tensor of input_tensor's shape.
 
     Raises:
-        TypeError: boundaries is not a list or tuple.
+        TypeError: boundaries is not a list or tuple, or input_tensor of another dtype.
         ValueError: they are not sorted.
     """
     if not isinstance(boundaries, (list, tuple)):
@@ -42,6 +44,12 @@ def bucketize(input_tensor: Any, boundaries: Sequence[float], name: str | None =
     if np.any(np.diff(bounds) < 0):
         raise ValueError(f"Expected sorted boundaries; bucketize got {list(boundaries)}")
     with scope(name, "Bucketize") as at:
-        x = array.expand_dims(convert_to_tensor(input_tensor, name="input"), -1)
-        reached = comparison.greater_equal(elementwise.cast(x, dtypes.float64), constant(bounds))
+        given = convert_to_tensor(input_tensor, name="input")
+        if given.dtype not in _DTYPES:
+            raise TypeError(
+                f"Value passed to parameter 'input' has DataType {given.dtype.name}, expected one "
+                f"of {', '.join(d.name for d in _DTYPES)}"
+            )
+        x = elementwise.cast(array.expand_dims(given, -1), dtypes.float64)
+        reached = comparison.logical_not(comparison.less(x, constant(bounds)))
         return reduction.reduce_sum(elementwise.cast(reached, dtypes.int32), -1, name=at)
