@@ -165,3 +165,15 @@ def test_nan_has_reached_every_boundary(engine: str) -> None:
     with tf.Graph().as_default(), tf.Session(engine) as session:
         found = session.run(tf.contrib.layers.bucketize([1.0, NAN, INF, -INF, 0.5], [0.0, 1.0]))
     assert found.tolist() == [2, 2, 2, 0, 1]  # TensorFlow 2.21's
+
+
+@engines.BOTH
+def test_the_run_may_tell_the_rank_of_a_picture(engine: str) -> None:
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x = tf.placeholder(tf.float32)
+        pooled = tf.nn.fractional_avg_pool(x, [1.0, 2.0, 2.0, 1.0])[0]
+        assert session.run(pooled, {x: np.ones([1, 4, 4, 1])}).tolist() == [
+            [[[1], [1]], [[1], [1]]]
+        ]
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(pooled, {x: np.ones([4, 4])})

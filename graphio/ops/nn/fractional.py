@@ -13,7 +13,7 @@ import numpy as np
 from graphio.framework import dtypes, scopes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
-from graphio.ops.array import index
+from graphio.ops.array import index, shaping
 from graphio.ops.array import surface as array
 from graphio.ops.array.filling import range as numbers_to
 from graphio.ops.array.order import argsort
@@ -107,6 +107,8 @@ def _pooled(
             raise TypeError(
                 f"{op}: value is {x.dtype.name}, expected {', '.join(d.name for d in _DTYPES)}"
             )
+        if x.shape.ndims is None:
+            x = shaping.ensure_shape(x, [None] * 4)
         sizes = _sizes(op, x, ratio)
         cut = _shifted if pseudo_random else _ordered
         rows, columns = (
