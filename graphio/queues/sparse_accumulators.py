@@ -39,8 +39,6 @@ class _SparseSums(accumulators.Sums):
             self._refuse(f"Input indices should be vector but received shape: {indices.shape}")
         if not values.ndim:
             self._refuse("Values cannot be 0-dimensional.")
-        if not indices.size:
-            self._refuse("Empty gradient: there are no indices")
         if len(values) != len(indices):
             self._refuse(
                 f"Input indices and values have {len(indices)} and {len(values)} rows, expected "
@@ -79,9 +77,11 @@ class _SparseSums(accumulators.Sums):
 
     def _added(self, gradient: Sequence[Array]) -> _Rows:
         new = _Rows(gradient[0].copy(), gradient[1].copy(), np.ones(len(gradient[0]), np.int64))
-        if self._sum is None:
+        if self._sum is None or not self._sum.indices.size:
             return new
         old: _Rows = self._sum
+        if not new.indices.size:
+            return old
         before, after = _merged(old.indices.tolist(), new.indices.tolist())
         indices = np.where(before >= 0, old.indices[before], new.indices[after])
         values = np.zeros((len(indices), *old.values.shape[1:]), old.values.dtype)
@@ -183,7 +183,7 @@ class SparseConditionalAccumulator(accumulators.ConditionalAccumulatorBase):
 
         Args:
             grad_indices: (n) integers: the rows, in order and each once; others are added in the
-                order in which they come, as TensorFlow does.
+                order in which they come, as TensorFlow does. Without any, the gradient counts.
             grad_values: (n, ...) of the dtype: the rows' values.
             grad_shape: the gradient's shape, integers; None: not known.
             local_step: integer scalar.

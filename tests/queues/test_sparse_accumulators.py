@@ -92,3 +92,20 @@ def test_a_gradient_that_does_not_fit_is_refused(
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             session.run(sums.apply_grad(np.array(rows, int), values, shape))
         assert session.run(sums.num_accumulated()) == 1
+
+
+@TARGETS
+@pytest.mark.parametrize("shape", [None, [5, 2]])
+def test_a_gradient_without_rows_counts(target: str, shape: Any) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        sums = tf.SparseConditionalAccumulator(tf.float32, shape=shape)
+        nothing = sums.apply_grad(
+            np.zeros([0], np.int64), np.zeros([0, 2], np.float32), local_step=9
+        )
+        one, taken = sums.apply_grad([1], [[1.0, 2.0]], local_step=9), sums.take_grad(3)
+        for order in ([nothing, one, nothing], [one, nothing, nothing], [nothing, nothing, one]):
+            for step in order:
+                session.run(step)
+            assert session.run(sums.num_accumulated()) == 3
+            indices, values, _ = session.run(taken)
+            assert (indices.tolist(), values.tolist()) == ([1], [[1.0, 2.0]])
