@@ -78,7 +78,6 @@ def test_gradients_of_an_earlier_step_are_dropped(target: str) -> None:
         ([0], [1.0], None, "expected values rank at least 2, got 1"),
         ([[0]], [[[1.0], [2.0]]], None, "indices should be vector"),
         ([0, 1], [[[1.0], [2.0]]], None, "Input indices and values have 2 and 1 rows"),
-        ([], np.zeros((0, 2, 1)), None, "there are no indices"),
         ([0], [[[1.0, 2.0], [3.0, 4.0]]], None, "expected values dim 2 to be 1, got 2"),
         ([0], [[1.0, 2.0]], None, "expected values rank 3, got 2"),
     ],
