@@ -138,7 +138,7 @@ def install(force: bool = False) -> None:
         if root in sys.modules:
             raise ImportError(f"{root} is imported already; install the hook before that")
     found = None if force else importlib.util.find_spec("tensorflow")
-    if found is not None:
+    if found is not None and found.origin is not None:  # None: a folder of that name, no package
         raise ImportError(
             f"TensorFlow is installed in {found.origin}: give force=True (python -m graphio "
             "--force program.py) to run the program by graphio all the same"

@@ -100,6 +100,13 @@ def test_a_program_that_is_not_there_is_named(folder: Path) -> None:
     assert done.stderr == "graphio: can't open file 'none.py': there is no such file\n"
 
 
+def test_a_folder_named_tensorflow_is_not_an_installed_one(folder: Path) -> None:
+    (folder / "tensorflow" / "models").mkdir(parents=True)
+    (folder / "program.py").write_text("import tensorflow as tf\nprint(tf.square.__name__)\n")
+    done = run(folder, "-m", "graphio", "program.py")
+    assert (done.returncode, done.stdout) == (0, "square\n"), done.stderr
+
+
 def test_an_installed_tensorflow_is_used_unless_forced(folder: Path) -> None:
     package = folder / "tensorflow"
     package.mkdir()
