@@ -62,6 +62,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_at(_TENSORFLOW, "AssetFileDef", "CollectionDef"),
         "SignatureDef": "graphio.protos.signature_def:SignatureDef",
     },
+    "protobuf.rewriter_config_pb2": _at("graphio.execution.config", "RewriterConfig"),
     "protobuf.saved_model_pb2": _at(_TENSORFLOW, "SavedModel"),
     "protobuf.saver_pb2": _public("train.SaverDef"),
     "protobuf.tensorflow_server_pb2": _public("train.ServerDef"),

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
-    "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunOptions",
+    "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RewriterConfig",
+    "RunOptions",
 ]  # fmt: skip
 
 
@@ -109,6 +110,19 @@ class _Experimental(_Options):
         return name in vars(self)
 
 
+class RewriterConfig(_Experimental):
+    """Accepted, with any field: rewrites that keep the bits are always applied."""
+
+    DEFAULT, ON, OFF, AGGRESSIVE = 0, 1, 2, 3
+    NO_CONVERSION_ON_CPU, NCHW_TO_NHWC, NHWC_TO_NCHW = 0, 1, 2
+    DEFAULT_NUM_ITERS, ONE, TWO = 0, 1, 2
+    DEFAULT_MEM_OPT, NO_MEM_OPT, MANUAL, HEURISTICS = 0, 1, 2, 3
+    SWAPPING_HEURISTICS, RECOMPUTATION_HEURISTICS, SCHEDULING_HEURISTICS = 4, 5, 6
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**{"optimizers": [], "auto_parallel": _Experimental(), **values})
+
+
 class GPUOptions(_Options):
     """Accepted: there is no GPU."""
 
@@ -155,7 +169,7 @@ class GraphOptions(_Options):
         "place_pruned_graph": False,
         "enable_bfloat16_sendrecv": False,
         "timeline_step": 0,
-        "rewrite_options": _Experimental,
+        "rewrite_options": RewriterConfig,
     }
 
 

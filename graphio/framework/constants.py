@@ -23,6 +23,7 @@ __all__ = [
     "convert_to_tensor",
     "placeholder",
     "placeholder_with_default",
+    "with_sizes",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -111,15 +112,15 @@ def as_array(value: Any, dtype: DType | None) -> Array:
     if any(v is None for v in flat):
         raise ValueError("None values not supported.")
     if dtype is not None and dtype.is_integer and any(isinstance(v, Dimension) for v in flat):
-        value = _with_sizes(value)
+        value = with_sizes(value)
         flat = list(_leaves(value))
     return _of_python(value, flat, dtype)
 
 
-def _with_sizes(value: Any) -> Any:
+def with_sizes(value: Any) -> Any:
     """Nested lists with the sizes of Dimensions instead of these."""
     if isinstance(value, (list, tuple)):
-        return [_with_sizes(v) for v in value]
+        return [with_sizes(v) for v in value]
     return int(value) if isinstance(value, Dimension) else value
 
 

@@ -477,3 +477,19 @@ def test_the_modules_of_distributions_have_their_helpers() -> None:
     assert abs(cross - (0.5 * np.log(2 * np.pi * np.e) + 0.5)) < 1e-6
     # of MD5("3salt"), the first 31 bits
     assert util.gen_new_seed(3, "salt") == 355146948
+
+
+def test_a_rewriter_config_has_the_fields_that_programs_set() -> None:
+    from graphio.core.protobuf import config_pb2, rewriter_config_pb2
+
+    rewriter = rewriter_config_pb2.RewriterConfig(
+        layout_optimizer=rewriter_config_pb2.RewriterConfig.ON
+    )
+    rewriter.optimizers.append("constfold")
+    rewriter.auto_parallel.enable = True
+    options = config_pb2.GraphOptions(rewrite_options=rewriter)
+    assert options.rewrite_options.optimizers == ["constfold"]
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.memory_optimization = rewriter.HEURISTICS
+    with tf.Session(config=config) as sess:
+        assert sess.run(tf.constant(2) * 3) == 6

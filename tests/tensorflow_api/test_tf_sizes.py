@@ -17,6 +17,27 @@ import graphio as tf
 CASES: Table = {}
 X = np.array([[1, 5], [7, 2]], np.int32)
 
+# ---- Dimensions among numbers ----
+
+
+@gives(CASES, [2, 6, 1])
+def dimensions_are_stacked_with_numbers() -> Any:
+    shape = tf.zeros([2, 3]).get_shape()
+    return tf.stack([shape[0], shape[1] * 2, 1])
+
+
+@gives(CASES, np.zeros([2, 6]))
+def dimensions_are_amounts_to_pad() -> Any:
+    x = tf.zeros([2, 3])
+    return tf.pad(x, [[0, 0], [1, x.get_shape()[0]]])
+
+
+@gives(CASES, [[[1, 5]], [[7, 2]]])
+def a_dimension_is_a_number_of_parts() -> Any:
+    x = tf.constant(X)
+    return tf.split(x, x.get_shape()[0])
+
+
 # ---- nothing ----
 
 
@@ -389,3 +410,12 @@ def test_strings_are_no_numbers_to_be_cast() -> None:
     for cast in (tf.cast, tf.saturate_cast):
         with pytest.raises(tf.errors.UnimplementedError, match="to_number"):
             cast("1", tf.int32)
+
+
+def test_an_unknown_dimension_is_neither_a_size_nor_a_number_of_parts() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 3])
+        with pytest.raises(ValueError, match="None values not supported"):
+            tf.stack([x.get_shape()[0], 3])
+        with pytest.raises(ValueError, match="unknown Dimension to a number of parts"):
+            tf.split(x, x.get_shape()[0])

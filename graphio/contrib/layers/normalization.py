@@ -253,7 +253,7 @@ class _Moving(NamedTuple):
 
     def follow(self, mean: Tensor, variance: Tensor, training: Any, otherwise: Any) -> Any:
         """The result: that of training or the other, with the updates made or collected."""
-        if constant_value(self.is_training) is not None and not self.is_training:
+        if constant_value(self.is_training) in (False, 0):
             return otherwise
 
         def assigned() -> tuple[Tensor, Tensor]:

@@ -13,6 +13,7 @@ from graphio.framework.folding import constant_value
 from graphio.framework.gradient_registry import gradient
 from graphio.framework.graph import Operation, Tensor
 from graphio.framework.indexed_slices import IndexedSlices
+from graphio.framework.tensor_shape import Dimension
 from graphio.ops.array import filling, run_axis
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import (
@@ -140,6 +141,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if axis == 0 and is_symbolic(values):
         return convert_to_tensor(values, name=name)
     parts = [values] if is_symbolic(values) else list(values)
+    parts = [part.value if isinstance(part, Dimension) else part for part in parts]
     if not parts:
         raise ValueError("stack: expected a list of at least one tensor, got none")
     with scope(name, "stack") as at:
@@ -239,6 +241,10 @@ def _split_sizes(
 ) -> tuple[list[int | None], Tensor | None]:
     """The static sizes of the parts, and the node's input that says them (None: equal parts)."""
     what = describe(name, "Split")
+    if isinstance(requested, Dimension):
+        if requested.value is None:
+            raise ValueError(f"Cannot convert an unknown Dimension to a number of parts for {what}")
+        requested = requested.value
     if isinstance(requested, (int, np.integer)):
         parts = int(requested)
         if parts < 1:

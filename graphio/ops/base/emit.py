@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graphio.framework import dtypes, registered, scopes
-from graphio.framework.constants import constant, convert_to_tensor
+from graphio.framework.constants import constant, convert_to_tensor, with_sizes
 from graphio.framework.dtypes import DType
 from graphio.framework.folding import constant_shape, constant_value
 from graphio.framework.graph import Operation, Tensor
@@ -242,7 +242,7 @@ def integers(value: Any, op: str, parameter: str) -> Tensor:
     Raises:
         TypeError: a list or a tensor of something else.
     """
-    tensor = convert_to_tensor(cut(value), name=parameter)
+    tensor = convert_to_tensor(with_sizes(cut(value)), name=parameter)
     require(tensor, INTEGER, op, parameter)
     return tensor
 
