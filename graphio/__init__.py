@@ -55,6 +55,7 @@ _REGISTERED_BY = {
     "operation_text": "graphio.observe.printing",
     "optional_of": "graphio.data.specs.optional",
     "region_by_name": "graphio.autodiff.custom_gradients",
+    "queue_runner_of": "graphio.queues.queue_runner",
     "saver_of": "graphio.train.checkpoints.meta_graphs",
     "scope_uses_resource": "graphio.variables.variable_scope",
     "session_of": "graphio.execution.session",

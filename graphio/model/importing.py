@@ -386,6 +386,8 @@ class Importer:
                 value = self.item(item)
                 if proto.name == GraphKeys.SAVERS and isinstance(value, bytes):
                     value = self.saver(value)
+                if proto.name == GraphKeys.QUEUE_RUNNERS and isinstance(value, bytes):
+                    value = registered.queue_runner_of(value, self.found.operations)
                 if value is not None:
                     self.graph.add_to_collection(proto.name, value)
         if collections:

@@ -10,8 +10,11 @@ from typing import Any
 
 from graphio.support.registration import Registered
 
-__all__ = ["import_tensorflow_nodes", "saver_of", "summary_function"]
+__all__ = ["import_tensorflow_nodes", "queue_runner_of", "saver_of", "summary_function"]
 
+#: from an item of a file's collection of queue runners and the operations by their names in the
+#: file to a QueueRunner; None where it is not one, or operations are missing
+queue_runner_of: Registered[[bytes, Mapping[str, Any]], Any] = Registered("queue_runner_of")
 #: from a message of schema.model_pb2.Saver and the variables by their names in the file to a Saver;
 #: None where variables are missing
 saver_of: Registered[[Any, Mapping[str, Any]], Any] = Registered("saver_of")

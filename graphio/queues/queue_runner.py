@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphio.execution.session import Session, get_default_session
 from graphio.framework import api_boundary, scopes
 from graphio.framework.collections import GraphKeys
+from graphio.framework.graph import Operation
+from graphio.model import registered
 from graphio.support import api_guard, errors, logging
 
 __all__ = ["QueueRunner", "QueueRunnerDef", "add_queue_runner", "start_queue_runners"]
@@ -233,10 +236,42 @@ class QueueRunner:
             [error.code for error in self._closed_types],
         )
 
+    def as_item(self) -> bytes:
+        """The runner as an item of a collection in a file."""
+        return json.dumps(asdict(self.to_proto() or QueueRunnerDef())).encode()
+
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
         """The runner of a QueueRunnerDef in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
+
+
+@registered.queue_runner_of.register
+def queue_runner_of(item: bytes, operations: Mapping[str, Operation]) -> QueueRunner | None:
+    """The runner of an item of a collection in a file.
+
+    Args:
+        item: of QueueRunner.as_item.
+        operations: those of the file by their names there, in the default graph.
+
+    Returns:
+        The runner; None if the item is not one, its operations are not in the graph, or its queue
+        has no host function, as in a file that another process wrote: its threads would fail.
+    """
+    try:
+        found = QueueRunnerDef(**json.loads(item))
+        enqueue = [operations[name].name for name in found.enqueue_op_name]
+        queue, close, cancel = (
+            operations[name].name
+            for name in (found.queue_name, found.close_op_name, found.cancel_op_name)
+        )
+        functions = operations[found.queue_name].graph.root.host_functions
+        if functions.get(operations[found.queue_name].attrs.get("function", "")) is None:
+            return None
+        codes = [int(code) for code in found.queue_closed_exception_types]
+        return QueueRunner.from_proto(QueueRunnerDef(queue, enqueue, close, cancel, codes))
+    except (TypeError, ValueError, KeyError, RecursionError):  # the file is untrusted input
+        return None
 
 
 def _try_to_run(sess: Any, operation: Any) -> None:
