@@ -16,7 +16,7 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/gen_st
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo browser test smoke acceptance lint format operators analyze bits attacks failures sanitizers \
+.PHONY: help demo distribute browser test smoke acceptance lint format operators analyze bits attacks failures sanitizers \
         coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs \
         wheels-check sbom readme targets venv clean
 
@@ -47,6 +47,10 @@ help:
 	@echo 'make readme  everything that README.md says, in order, in a fresh clone with an empty home'
 	@echo 'make targets  the quick targets of this file, each alone in a fresh clone'
 	@echo 'make venv   .venv with everything that development needs'
+
+# A training's bits depend on neither engine, ranks, threads nor kills (tools/distribute.py --help).
+distribute: .venv/dev.stamp
+	$(BIN)/python tools/distribute.py $(ARGS)
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/digits/demo.py

@@ -13,15 +13,26 @@ __all__ = ["getter", "left_out", "refusal"]
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _QUEUED = "use tf.contrib.training.bucket_by_sequence_length, and a state that each run is fed"
 _TIMES = "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run"
-_ONE = "a model runs in one process on one machine"
+_ONE = "train on several ranks with tf.distribute.DataParallel"
 _RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
 _MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
 _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_session"
 
+_STRATEGIES = (
+    "CrossDeviceOps", "HierarchicalCopyAllReduce", "InputContext", "InputReplicationMode",
+    "MirroredStrategy", "NcclAllReduce", "OneDeviceStrategy", "ReduceOp", "ReductionToOneDevice",
+    "ReplicaContext", "Server", "Strategy", "StrategyExtended", "cluster_resolver", "experimental",
+    "experimental_set_strategy", "get_loss_reduction", "get_replica_context", "get_strategy",
+    "has_strategy", "in_cross_replica_context",
+)  # fmt: skip
 _COLUMNS = "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat"
 
 #: name -> what to use
 _LEFT_OUT = {
+    **dict.fromkeys(
+        (f"distribute.{name}" for name in _STRATEGIES),
+        "use tf.distribute.DataParallel, in a program that mpiexec or torchrun starts",
+    ),
     "enable_eager_execution": _EAGER,
     "enable_tensor_equality": "tensors compare by identity: use tf.equal",
     "enable_v2_behavior": _EAGER,

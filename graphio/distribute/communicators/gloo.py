@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import datetime
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,8 @@ class Gloo(Communicator):
         limit = datetime.timedelta(seconds=timeout)
         if not distributed.is_initialized():
             distributed.init_process_group("gloo", timeout=limit)
+            # Threads of gloo that still run when the interpreter ends would abort the process.
+            atexit.register(distributed.destroy_process_group)
         self._group = distributed.new_group(backend="gloo", timeout=limit)
         self.rank, self.size = distributed.get_rank(), distributed.get_world_size()
 
@@ -48,7 +51,7 @@ class Gloo(Communicator):
         """all_gather of parts of one length, the greatest, which is what gloo has."""
         length = max(counts)
         mine = self._torch.zeros(length, dtype=self._torch.uint8)
-        mine[: len(part)] = self._tensor(part)
+        mine.numpy()[: len(part)] = part
         found = [self._torch.empty(length, dtype=self._torch.uint8) for _ in counts]
         self._call(self._distributed.all_gather, found, mine)
         at = 0
