@@ -215,6 +215,10 @@ class FlagValues:
         self._validate(None)
         return rest
 
+    def _parse_flags(self) -> None:
+        """Reads the program's command line; programs for TensorFlow before 1.5 call it."""
+        self(sys.argv, known_only=True)
+
     def _take(self, argument: str, pending: list[str]) -> bool:
         """Sets the flag of an argument; False if there is none."""
         name, given, value = argument.lstrip("-").partition("=")

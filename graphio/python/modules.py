@@ -84,6 +84,8 @@ def attribute(module: str, name: str) -> Any:
     Raises:
         AttributeError: graphio has no such name.
     """
+    if name == "__all__":
+        return _public(module)
     below = is_module(f"{module}.{name}")
     if below and name not in _table().get(module, {}):
         return importlib.import_module(f"{_ROOT}{module}.{name}")
@@ -120,6 +122,27 @@ def _paths(module: str, name: str) -> list[str]:
     if space is not None and not name.startswith("_"):
         found.append(f"{space}.{name}" if space and space[-1] != ":" else f"{space}{name}")
     return found
+
+
+def _public(module: str) -> list[str]:
+    """The names that `from MODULE import *` binds."""
+    known = {*_table().get(module, {}), *tables.NAMES.get(module, {})}
+    space = tables.NAMESPACES.get(module)
+    if space and space[-1] == ":":
+        known.update(dir(importlib.import_module(space[:-1])))
+    elif space is not None:
+        start = f"{space}." if space else ""
+        public = (path.removeprefix(start) for path in names.table() if path.startswith(start))
+        known.update(name for name in public if "." not in name)
+    return sorted(name for name in known if name[0] != "_" and _is_there(module, name))
+
+
+def _is_there(module: str, name: str) -> bool:
+    try:
+        attribute(module, name)
+    except (AttributeError, ModuleNotFoundError):
+        return False
+    return True
 
 
 def _generated(name: str) -> Callable[..., Any] | None:

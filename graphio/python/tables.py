@@ -87,6 +87,7 @@ NAMESPACES = {
 
 _CELLS = {
     **_same("cells", "assert_like_rnncell"),
+    "_like_rnncell": f"{_INTERNALS}.cells:like_rnncell",
     **_of(
         "cells",
         _Linear="Linear",

@@ -173,3 +173,10 @@ def test_files_are_read_in_turns() -> None:
 def test_sets_of_metrics_are_those_of_tf_sets() -> None:
     for name in ("set_difference", "set_intersection", "set_size", "set_union"):
         assert getattr(tf.contrib.metrics, name) is getattr(tf.sets, name)
+
+
+def test_contrib_data_has_the_classes_of_tf_data() -> None:
+    names = (
+        "Dataset", "FixedLengthRecordDataset", "Iterator", "TFRecordDataset", "TextLineDataset",
+    )  # fmt: skip
+    assert all(getattr(tf.contrib.data, name) is getattr(tf.data, name) for name in names)

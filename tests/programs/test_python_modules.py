@@ -464,6 +464,31 @@ def test_a_checkpoint_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "none" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("module", "names", "others"),
+    [
+        ("ops.rnn_cell", ["RNNCell", "GRUCell", "MultiRNNCell"], ["_Linear", "Any"]),
+        ("ops.math_ops", ["sigmoid", "tanh", "reduce_sum", "div"], ["relu"]),
+        ("ops.nn", ["relu", "conv2d"], ["TYPE_CHECKING", "annotations", "Session"]),
+        ("ops.standard_ops", ["concat", "Variable"], ["nn", "reduce_sum_v2"]),
+        ("util.tf_inspect", ["getargspec", "isclass"], []),
+    ],
+)
+def test_a_star_binds_the_public_names_of_a_module(
+    module: str, names: list[str], others: list[str]
+) -> None:
+    bound: dict[str, Any] = {}
+    exec(f"from graphio.python.{module} import *", bound)
+    served = importlib.import_module(f"graphio.python.{module}")
+    assert all(bound[name] is getattr(served, name) for name in names)
+    assert not bound.keys() & set(others)
+
+
+def test_only_objects_with_the_parts_of_a_cell_are_like_one() -> None:
+    assert rnn_cell_impl._like_rnncell(tf.nn.rnn_cell.GRUCell(2))
+    assert not any(map(rnn_cell_impl._like_rnncell, [len, tf.layers.Dense(2), None]))
+
+
 def test_the_modules_of_distributions_have_their_helpers() -> None:
     from graphio.python.ops.distributions import kullback_leibler, normal, special_math, util
 

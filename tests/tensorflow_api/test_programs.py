@@ -140,6 +140,15 @@ def test_flags_of_all_kinds_are_read(flags: Any) -> None:
     assert found.s == "a=b" and found["s"].default == "other"
 
 
+def test_a_program_parses_its_flags_before_it_prints_them(
+    flags: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags.DEFINE_integer("size", 1, "A number.")
+    monkeypatch.setattr(sys, "argv", ["p", "--size=3", "--other"])
+    flags.FLAGS._parse_flags()
+    assert [(k, v.value) for k, v in getattr(flags.FLAGS, "__flags").items()] == [("size", 3)]
+
+
 def test_flags_that_cannot_be_are_refused(flags: Any) -> None:
     flags.DEFINE_integer("count", 1, "A number.", lower_bound=0)
     flags.DEFINE_string("name", None, "A string.")

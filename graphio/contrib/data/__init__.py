@@ -11,6 +11,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "assert_element_shape", "batch_and_drop_remainder", "padded_batch_and_drop_remainder",
         "read_batch_features", "reduce_dataset", "sliding_window_batch", "sloppy_interleave",
     ),
+    # until TensorFlow 1.9 tf.data's classes were here too
+    "graphio.data": (
+        "Dataset", "FixedLengthRecordDataset", "Iterator", "TFRecordDataset", "TextLineDataset",
+    ),
     "graphio.data.bases.lmdb_files": ("LMDBDataset",),
     "graphio.data.experimental": (
         "AUTOTUNE", "Counter", "CsvDataset", "Optional", "RandomDataset", "Reducer", "SqlDataset",

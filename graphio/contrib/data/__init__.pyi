@@ -7,6 +7,11 @@ from graphio.contrib.data.transformations import read_batch_features as read_bat
 from graphio.contrib.data.transformations import reduce_dataset as reduce_dataset
 from graphio.contrib.data.transformations import sliding_window_batch as sliding_window_batch
 from graphio.contrib.data.transformations import sloppy_interleave as sloppy_interleave
+from graphio.data import Dataset as Dataset
+from graphio.data import FixedLengthRecordDataset as FixedLengthRecordDataset
+from graphio.data import Iterator as Iterator
+from graphio.data import TFRecordDataset as TFRecordDataset
+from graphio.data import TextLineDataset as TextLineDataset
 from graphio.data.bases.lmdb_files import LMDBDataset as LMDBDataset
 from graphio.data.experimental import AUTOTUNE as AUTOTUNE
 from graphio.data.experimental import Counter as Counter

@@ -18,7 +18,15 @@ from graphio.support import api_guard
 from graphio.variables.initializers import constant_initializer
 from graphio.variables.variable_scope import get_variable, get_variable_scope, variable_scope
 
-__all__ = ["BIAS_NAME", "KERNEL_NAME", "Linear", "assert_like_rnncell", "concat", "linear"]
+__all__ = [
+    "BIAS_NAME",
+    "KERNEL_NAME",
+    "Linear",
+    "assert_like_rnncell",
+    "concat",
+    "like_rnncell",
+    "linear",
+]
 
 KERNEL_NAME, BIAS_NAME = "kernel", "bias"
 
@@ -138,6 +146,14 @@ def _vector(sizes: Any) -> Tensor:
     if made.shape.ndims != 1:
         raise ValueError(f"expected a scalar or a vector of sizes, got {made}")
     return made
+
+
+@api_guard.unguarded
+def like_rnncell(cell: Any) -> bool:
+    """Whether an object has what cells have; copies of TensorFlow 1.4's rnn.py ask it."""
+    return callable(cell) and all(
+        hasattr(cell, name) for name in ("output_size", "state_size", "zero_state")
+    )
 
 
 @api_guard.unguarded
