@@ -124,7 +124,7 @@ class TestCase(Assertions):
 
         def context(graph: Graph | None = None, config: Any = None, **options: Any) -> Any:
             chosen = self.cached_session if graph is None else self.session
-            return chosen(graph, config)
+            return chosen(graph, config, **options)
 
         return context
 
