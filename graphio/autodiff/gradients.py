@@ -365,6 +365,10 @@ def _depending(candidates: set[Tensor], xs: Iterable[Tensor], stopped: set[Tenso
     return found
 
 
+#: operations whose gradient has the input's shape whatever the shape of the output's is
+_RESHAPING = frozenset({"ExpandDims", "Reshape", "Squeeze"})
+
+
 def _initial(y: Tensor, dy: Any) -> Gradient:
     if dy is None:
         if y.dtype.is_complex:
@@ -377,6 +381,10 @@ def _initial(y: Tensor, dy: Any) -> Gradient:
     gradient = convert_to_tensor(dy, dtype=y.dtype)
     if y.shape.ndims == 0 and gradient.shape.num_elements() == 1:
         return array.reshape(gradient, [])  # a number alone, whatever its axes
+    if y.op is not None and y.op.type in _RESHAPING:
+        known = y.shape.num_elements()
+        if known is not None and gradient.shape.num_elements() == known:
+            return array.reshape(gradient, y.shape)
     if not y.shape.is_compatible_with(gradient.shape):
         raise ValueError(
             f"gradients: grad_ys for '{y.name}' has shape {gradient.shape}, expected {y.shape}"

@@ -320,3 +320,18 @@ def test_third_derivatives_of_reduce_prod_are_right_where_factors_are_zero(
         y = tf.gradients(y, x)[0][i]
     with tf.Session(target) as session:
         np.testing.assert_allclose(session.run(y, {x: value}), 1)
+
+
+@TARGETS
+def test_a_reshaped_tensor_takes_a_gradient_of_another_shape_as_in_tensorflow(target: str) -> None:
+    with tf.Graph().as_default():
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        dy = tf.reshape(tf.range(6.0), [1, 6, 1])
+        ys = [tf.reshape(x * 2.0, [6, 1]), tf.expand_dims(x * 2.0, 0)]
+        ys.append(tf.squeeze(tf.expand_dims(x, 0)) * 1.0)
+        gradients = [tf.gradients(y, x, [dy])[0] for y in ys[:2]]
+        with tf.Session(target) as sess:
+            for found in sess.run(gradients):
+                np.testing.assert_array_equal(found, 2.0 * np.arange(6.0).reshape(3, 2))
+        with pytest.raises(ValueError, match="expected \\(3, 2\\)"):
+            tf.gradients(ys[2], x, [dy])
