@@ -31,7 +31,7 @@ from graphio.ops.linalg.factoring import qr, svd
 from graphio.ops.linalg.factoring import self_adjoint_eig as eigh
 from graphio.ops.linalg.factoring import self_adjoint_eigvals as eigvalsh
 from graphio.ops.linalg.general_eigen import eig, eigvals
-from graphio.ops.linalg.lu import lu, lu_matrix_inverse, lu_reconstruct, lu_solve
+from graphio.ops.linalg.lu import lu, lu_matrix_inverse, lu_reconstruct, lu_solve, slogdet
 from graphio.ops.linalg.matmul import matmul, matrix_transpose, tensordot
 from graphio.ops.linalg.matmul import matrix_transpose as transpose
 from graphio.ops.linalg.matrices import diag_part as tensor_diag_part
@@ -50,7 +50,6 @@ from graphio.ops.linalg.solving import (
     cholesky_solve,
     logdet,
     matvec,
-    slogdet,
 )
 from graphio.ops.linalg.solving import matrix_inverse as inv
 from graphio.ops.linalg.solving import matrix_solve as solve

@@ -151,7 +151,7 @@ def assert_same_structure(
 
     Args:
         nest1, nest2: the structures.
-        check_types: whether a list differs from a tuple, and a tuple from a named one.
+        check_types: whether a list, a tuple, a named one and a mapping differ, and keys count.
         expand_composites: as in flatten.
 
     Raises:
@@ -165,14 +165,12 @@ def assert_same_structure(
         raise ValueError(f"the structures differ: {nest1!r} and {nest2!r}")
     if not is_nested(nest1):
         return
-    if isinstance(nest1, Mapping) != isinstance(nest2, Mapping):
-        raise ValueError(f"the structures differ: {nest1!r} and {nest2!r}")
     if check_types and not _of_one_type(nest1, nest2):
         raise TypeError(
             f"the structures have sequences of different types: {type(nest1).__name__} {nest1!r} "
             f"and {type(nest2).__name__} {nest2!r}"
         )
-    if isinstance(nest1, Mapping) and set(nest1) != set(nest2):
+    if check_types and isinstance(nest1, Mapping) and set(nest1) != set(nest2):
         raise ValueError(f"the keys differ: {sorted(nest1)} and {sorted(nest2)}")
     first, second = children(nest1), children(nest2)
     if len(first) != len(second):
@@ -183,7 +181,7 @@ def assert_same_structure(
 
 def _of_one_type(one: Any, two: Any) -> bool:
     """Mappings are, of whatever classes, and named tuples of one name and fields."""
-    if isinstance(one, Mapping) or type(one) is type(two):
+    if isinstance(one, Mapping) and isinstance(two, Mapping) or type(one) is type(two):
         return True
     names = [(type(s).__name__, getattr(s, "_fields", None)) for s in (one, two)]
     return names[0] == names[1] and names[0][1] is not None

@@ -17,7 +17,7 @@ from graphio.linear_operators import batches, pairs
 from graphio.linear_operators.functions import FUNCTIONS
 from graphio.ops.array import surface as array
 from graphio.ops.checks import asserts
-from graphio.ops.linalg import factoring, matrices, solving
+from graphio.ops.linalg import factoring, lu, matrices, solving
 from graphio.ops.linalg.operator_arguments import OperatorLike
 from graphio.ops.math import elementwise, reduction
 
@@ -389,7 +389,7 @@ class LinearOperator(OperatorLike):
     def _log_abs_determinant(self) -> Any:
         if self._can_use_cholesky():
             return batches.twice_log_diagonal(solving.cholesky(self.to_dense()))
-        return solving.slogdet(self.to_dense())[1]
+        return lu.slogdet(self.to_dense())[1]
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Any:
         """The logarithms of the determinants' absolute values, (...).

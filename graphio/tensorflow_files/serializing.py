@@ -11,7 +11,7 @@ from graphio.framework import dtypes
 from graphio.framework.constants import convert_to_tensor
 from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
-from graphio.framework.sparse_tensor import SparseTensor
+from graphio.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import describe, scope
 from graphio.ops.strings.python_strings import call
@@ -166,7 +166,7 @@ def serialize_many_sparse(
     parts = _parts(sp_input, out_type, "serialize_many_sparse")
     with scope(name, "SerializeManySparse") as at:
         outputs: list[tuple[DType, Any]] = [(dtypes.string, (None, 3))]
-        number = sp_input.dtype.base_dtype.as_datatype_enum
+        number = parts[1].dtype.base_dtype.as_datatype_enum
         made = call("SerializeManySparse", _rows, parts, outputs, at, number=number)
         return made.outputs[0]
 
@@ -230,6 +230,8 @@ def _together(strings: Array, number: int) -> Sequence[Array]:
 
 
 def _parts(sp_input: Any, out_type: Any, word: str) -> list[Tensor]:
+    if isinstance(sp_input, SparseTensorValue):
+        sp_input = SparseTensor(*sp_input)
     if not isinstance(sp_input, SparseTensor):
         raise TypeError(f"{word}: Input must be a SparseTensor, got {type(sp_input).__name__}")
     if dtypes.as_dtype(out_type) != dtypes.string:

@@ -11,26 +11,24 @@ from graphio.framework.dtypes import DType
 from graphio.framework.graph import Tensor
 from graphio.ops.array import filling
 from graphio.ops.array import surface as array
-from graphio.ops.base import primitive, shapes
+from graphio.ops.base import primitive
 from graphio.ops.base.emit import (
     FLOATING_OR_COMPLEX,
     INTEGER,
-    describe,
     operands,
     require,
     scalar,
     scope,
 )
-from graphio.ops.base.shapes import dims_of
 from graphio.ops.complex.embedding import zeros
-from graphio.ops.complex.factors import with_gradient
+from graphio.ops.complex.factors import log_determinant, with_gradient
 from graphio.ops.control_flow.loops import while_loop
 from graphio.ops.linalg import matmul, matrices, solving
 from graphio.ops.linalg.any_rank import of_any_rank
 from graphio.ops.math import comparison, elementwise, reduction
 from graphio.support import api_guard
 
-__all__ = ["lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve"]
+__all__ = ["lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "slogdet"]
 
 
 class Lu(NamedTuple):
@@ -66,15 +64,7 @@ def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None)
                [0.25, 1.5 ]], dtype=float32), array([1, 0], dtype=int32)]
     """
     with scope(name, "Lu") as at:
-        x = convert_to_tensor(input, name="input")
-        require(x, FLOATING_OR_COMPLEX, "Lu", "input")
-        dims = dims_of(x)
-        if dims is None or len(dims) < 2:
-            raise ValueError(
-                f"Shape must be at least rank 2 but is rank {x.shape.ndims} for "
-                f"{describe(at, 'Lu')} with input shapes: {shapes.text(dims)}."
-            )
-        shapes.merge(dims[-2:-1], dims[-1:], describe(at, "Lu"))
+        x = solving.square(input, "Lu", at)
         wide = dtypes.complex128 if x.dtype.is_complex else dtypes.float64
         eliminated, rows = _eliminated(elementwise.cast(x, wide))
         factors = elementwise.cast(eliminated, x.dtype)
@@ -84,6 +74,60 @@ def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None)
             return _slope(made[0], made[1], arriving[0])
 
         return Lu(*with_gradient(x, [factors, permutation], slope))
+
+
+class LogMatrixDeterminant(NamedTuple):
+    """The results of slogdet."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
+@api_guard.operator
+@of_any_rank("LogMatrixDeterminant", 2)
+def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
+    """The sign of determinants, and the logarithm of their size, both of input's dtype.
+
+    Computed in double from the factors of the matrices, so that no determinant is too large or too
+    small for its logarithm. Of complex matrices the sign is a complex number of size 1, or 0.
+
+    Args:
+        input: floating or complex tensor (..., n, n).
+        name: of the operations.
+
+    Returns:
+        sign (...) and log_abs_determinant (...): 0 and -infinity of a singular matrix.
+
+    Raises:
+        ValueError: the matrices are not square.
+
+    Example:
+        >>> tf.Session().run(tf.linalg.slogdet([[1e-30, 0.0], [0.0, -1e-30]]))
+        LogMatrixDeterminant(sign=np.float32(-1.0), log_abs_determinant=np.float32(-138.15511))
+    """
+    with scope(name, "LogMatrixDeterminant") as at:
+        x = solving.square(input, "LogMatrixDeterminant", at)
+        if x.dtype.is_complex:
+            return LogMatrixDeterminant(*log_determinant(x))
+        eliminated, rows = _eliminated(elementwise.cast(x, dtypes.float64))
+        diagonal = matrices.matrix_diag_part(eliminated)
+        sign = reduction.reduce_prod(elementwise.sign(diagonal), -1) * _parity(rows)
+        log = reduction.reduce_sum(elementwise.log(elementwise.abs(diagonal)), -1)
+
+        def slope(made: Sequence[Tensor], arriving: Sequence[Any]) -> Tensor:
+            spread = array.expand_dims(array.expand_dims(arriving[1], -1), -1)
+            return spread * matmul.matrix_transpose(solving.matrix_inverse(x))
+
+        results = [elementwise.cast(t, x.dtype) for t in (sign, log)]
+        return LogMatrixDeterminant(*with_gradient(x, results, slope))
+
+
+def _parity(rows: Tensor) -> Tensor:
+    """1 for an even permutation (..., n), -1 for an odd one: by its pairs out of order."""
+    later = comparison.greater(array.expand_dims(rows, -1), array.expand_dims(rows, -2))
+    pairs = matrices.matrix_band_part(elementwise.cast(later, dtypes.int64), 0, -1)
+    odd = elementwise.floormod(reduction.reduce_sum(pairs, [-2, -1]), 2)
+    return elementwise.cast(1 - 2 * odd, dtypes.float64)
 
 
 def _eliminated(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ from graphio.ops.array import surface as array
 from graphio.ops.base import primitive, shapes
 from graphio.ops.base.emit import FLOATING_OR_COMPLEX, describe, node, operands, require, scope
 from graphio.ops.base.shapes import dims_of
-from graphio.ops.complex import factors, parts
+from graphio.ops.complex import parts
 from graphio.ops.control_flow import branches
 from graphio.ops.linalg import matmul, matrices
 from graphio.ops.linalg.any_rank import of_any_rank
@@ -33,13 +33,12 @@ __all__ = [
     "matrix_solve_ls",
     "matrix_triangular_solve",
     "matvec",
-    "slogdet",
 ]
 
 Gradients = Sequence["Tensor | None"]
 
 
-def _square(value: Any, tf_type: str, at: str, parameter: str = "input") -> Tensor:
+def square(value: Any, tf_type: str, at: str, parameter: str = "input") -> Tensor:
     """value as a floating or complex tensor of square matrices, as far as that is known."""
     x = convert_to_tensor(value, name=parameter)
     require(x, FLOATING_OR_COMPLEX, tf_type, parameter)
@@ -83,7 +82,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
                 message=f"MatrixSolve has no kernel for {a.dtype.name}: cast the matrix and the "
                 "right side to float32"
             )
-        a = _square(a, "MatrixSolve", at, "matrix")
+        a = square(a, "MatrixSolve", at, "matrix")
         return _solve(_adjoint(a) if adjoint else a, b, at)
 
 
@@ -140,7 +139,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
         name: of the operation.
     """
     with scope(name, "MatrixInverse") as at:
-        a = _square(input, "MatrixInverse", at)
+        a = square(input, "MatrixInverse", at)
         return _solve(_adjoint(a) if adjoint else a, _identity_like(a), at)
 
 
@@ -160,7 +159,7 @@ def matrix_triangular_solve(
     """
     with scope(name, "MatrixTriangularSolve") as at:
         a, b = operands(matrix, rhs, "MatrixTriangularSolve", ("matrix", "rhs"))
-        a = _square(a, "MatrixTriangularSolve", at, "matrix")
+        a = square(a, "MatrixTriangularSolve", at, "matrix")
         a, b = _of_one_batch(a, b)
         part = matrices.matrix_band_part(a, *((-1, 0) if lower else (0, -1)))
         return _solve(_adjoint(part) if adjoint else part, b, at)
@@ -198,7 +197,7 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
         name: of the operation.
     """
     with scope(name, "Cholesky") as at:
-        a = _square(input, "Cholesky", at)
+        a = square(input, "Cholesky", at)
         return node("Cholesky", [a], a.dtype, dims_of(a), name=at, domain="graphio")
 
 
@@ -221,7 +220,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """x with (chol chol^H) x = rhs, from the factor that cholesky gives."""
     with scope(name, "cholesky_solve") as at:
         a, b = operands(chol, rhs, "cholesky_solve", ("chol", "rhs"))
-        low = matrices.matrix_band_part(_square(a, "cholesky_solve", at, "chol"), -1, 0)
+        low = matrices.matrix_band_part(square(a, "cholesky_solve", at, "chol"), -1, 0)
         return _solve(_adjoint(low), _solve(low, b), at)
 
 
@@ -273,25 +272,6 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         diagonal = parts.real(matrices.matrix_diag_part(cholesky(matrix)))
         total = reduction.reduce_sum(elementwise.log(diagonal), -1)
         return elementwise.add(total, total, name=at)
-
-
-@api_guard.operator
-def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The sign of the determinant, and the logarithm of its size, both of input's dtype.
-
-    Of complex matrices the sign is a complex number of size 1, or 0.
-    """
-    with scope(name, "LogMatrixDeterminant") as at:
-        x = convert_to_tensor(input, name="input")
-        if x.dtype.is_complex:
-            return _complex_slogdet(x, at)
-        found = matrices.matrix_determinant(x)
-        return elementwise.sign(found), elementwise.log(elementwise.abs(found))
-
-
-@of_any_rank("LogMatrixDeterminant", 2)
-def _complex_slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    return factors.log_determinant(_square(input, "LogMatrixDeterminant", name or ""))
 
 
 @api_guard.operator

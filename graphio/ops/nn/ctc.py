@@ -11,6 +11,7 @@ from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.ops.array import index
 from graphio.ops.array import surface as array
+from graphio.ops.base import primitive
 from graphio.ops.base.emit import FLOATING, describe, require, scope
 from graphio.ops.checks import assertion
 from graphio.ops.control_flow.functional import scan
@@ -85,6 +86,10 @@ def ctc_loss(
         x = x if time_major else array.transpose(x, [1, 0, 2])
         sizes = array.shape(x)
         lengths = _lengths(sequence_length, sizes[0])
+        # Steps past the end have no gradient, whatever padding has there: NaN, or infinity.
+        steps = array.expand_dims(array.expand_dims(array.range(sizes[0]), 1), 2)
+        counted = comparison.less(steps, array.expand_dims(lengths, 1))
+        x = primitive.select(counted, x, array.zeros_like(x))
         dense = elementwise.cast(sparse_tensor_to_dense(labels, -1), dtypes.int32)
         known = reduction.reduce_all(comparison.less(dense, sizes[2] - 1))
         dense = assertion.once(dense, known, "a label is not below the number of the blank:")

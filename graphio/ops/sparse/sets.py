@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from graphio.framework import dtypes
-from graphio.framework.constants import convert_to_tensor
 from graphio.framework.graph import Tensor
-from graphio.framework.sparse_tensor import SparseTensor
+from graphio.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from graphio.ops.base.emit import scope
 from graphio.ops.strings import python_strings
 from graphio.support import api_guard, errors
@@ -23,6 +22,8 @@ __all__ = ["set_difference", "set_intersection", "set_size", "set_union"]
 
 Array = np.ndarray[Any, Any]
 Rows = dict[tuple[int, ...], set[Any]]
+#: from the values of a row of a and of b to those of the result
+Way = Callable[[set[Any], set[Any]], set[Any]]
 _DTYPES = (
     dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint16,
     dtypes.string,
@@ -40,6 +41,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     Raises:
         TypeError: a is not a SparseTensor, or of another dtype.
     """
+    a = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(a, SparseTensor):
         raise TypeError(f"Expected `SparseTensor`, got {type(a).__name__}.")
     _check(a)
@@ -47,6 +49,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     def work(indices: Array, values: Array, shape: Array, checked: bool) -> Sequence[Array]:
         if checked:
             _check_order(indices)
+        _check_bounds(indices, shape)
         made = np.zeros(shape[:-1], np.int32)
         for row, found in _rows(indices, values).items():
             made[row] = len(found)
@@ -66,15 +69,14 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     """The values that the rows of the last dimension of a and b have both, sorted.
 
     Args:
-        a, b: tensors or SparseTensors of equal shape but for the last dimension. If a is sparse,
-            so is b.
+        a, b: tensors or SparseTensors of equal shape but for the last dimension.
         validate_indices: False: the order of sparse indices is not checked.
 
     Returns:
         A SparseTensor.
 
     Raises:
-        TypeError: the dtypes differ, or are neither integers nor strings; a is sparse and b is not.
+        TypeError: the dtypes differ, or are neither integers nor strings.
     """
     return _combined(a, b, validate_indices, "intersection", lambda x, y: x & y)
 
@@ -84,9 +86,8 @@ def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
     """As set_intersection, of the values that a has and b has not; aminusb=False: b without a."""
-    if not aminusb:
-        return _combined(a, b, validate_indices, "b-a", lambda x, y: y - x)
-    return _combined(a, b, validate_indices, "a-b", lambda x, y: x - y)
+    way: Way = (lambda x, y: x - y) if aminusb else (lambda x, y: y - x)
+    return _combined(a, b, validate_indices, "a-b" if aminusb else "b-a", way)
 
 
 @api_guard.operator
@@ -95,17 +96,13 @@ def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     return _combined(a, b, validate_indices, "union", lambda x, y: x | y)
 
 
-def _combined(
-    a: Any, b: Any, checked: bool, way: str, rule: Callable[[set[Any], set[Any]], set[Any]]
-) -> SparseTensor:
-    one = a if isinstance(a, SparseTensor) else convert_to_tensor(a, name="a")
-    two = b if isinstance(b, SparseTensor) else convert_to_tensor(b, name="b")
-    if isinstance(one, SparseTensor) and not isinstance(two, SparseTensor):
-        raise TypeError(f"{way}: a is a SparseTensor and b is not; exchange them")
+def _combined(a: Any, b: Any, checked: bool, way: str, rule: Way) -> SparseTensor:
+    one = convert_to_tensor_or_sparse_tensor(a, name="a")
+    two = convert_to_tensor_or_sparse_tensor(b, name="b")
     _check(one)
     if one.dtype.base_dtype != two.dtype.base_dtype:
         raise TypeError(f"Types don't match, {one.dtype.name} vs {two.dtype.name}.")
-    split = 3 if isinstance(one, SparseTensor) else 1
+    split = len(_parts(one))
 
     def work(*arrays: Array, way: str, split: int, checked: bool, kind: Any) -> Sequence[Array]:
         first, second = _rows_of(arrays[:split], checked), _rows_of(arrays[split:], checked)
@@ -141,6 +138,17 @@ def _check_order(indices: Array) -> None:
         )
 
 
+def _check_bounds(indices: Array, shape: Array) -> None:
+    """Refuses indices of rows that the shape has not; columns need not be in it."""
+    rows = indices[:, :-1]
+    outside = np.flatnonzero(((rows < 0) | (rows >= shape[:-1])).any(1))
+    if outside.size:
+        raise errors.InvalidArgumentError(
+            message=f"indices[{outside[0]}] = {indices[outside[0]].tolist()} is out of bounds: "
+            f"need 0 <= index < {shape.tolist()}"
+        )
+
+
 def _rows_of(arrays: Sequence[Array], checked: bool) -> tuple[Rows, tuple[int, ...]]:
     """The sets by row, and the shape of the rows."""
     if len(arrays) == 1:
@@ -150,6 +158,7 @@ def _rows_of(arrays: Sequence[Array], checked: bool) -> tuple[Rows, tuple[int, .
     indices, values, shape = arrays
     if checked:
         _check_order(indices)
+    _check_bounds(indices, shape)
     return _rows(indices, values), tuple(shape[:-1].tolist())
 
 
@@ -162,7 +171,7 @@ def _rows(indices: Array, values: Array) -> Rows:
 
 def _sparse(
     one: Rows, shape: tuple[int, ...], two: Rows, other: tuple[int, ...],
-    rule: Callable[[set[Any], set[Any]], set[Any]], kind: Any,
+    rule: Way, kind: Any,
 ) -> Sequence[Array]:  # fmt: skip
     """The SparseTensor of the combined rows."""
     if shape != other:
