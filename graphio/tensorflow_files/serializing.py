@@ -14,6 +14,7 @@ from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from graphio.ops.array import surface as array
 from graphio.ops.base.emit import describe, scope
+from graphio.ops.sparse.host_parts import check_arrays
 from graphio.ops.strings.python_strings import call
 from graphio.schema.tensorflow_pb2 import TensorProto
 from graphio.support import api_guard, errors
@@ -172,6 +173,7 @@ def serialize_many_sparse(
 
 
 def _rows(indices: Array, values: Array, shape: Array, number: int) -> Sequence[Array]:
+    check_arrays(indices, values, shape)
     order = np.argsort(indices[:, 0], kind="stable")
     ends = np.searchsorted(indices[order, 0], np.arange(int(shape[0]) + 1))
     made = np.empty((int(shape[0]), 3), object)

@@ -158,3 +158,40 @@ def test_a_mapping_is_another_type_of_structure_than_a_sequence() -> None:
     with pytest.raises(ValueError, match="keys differ"):
         tf.nest.assert_same_structure({"a": 1}, {"b": 1})
     tf.nest.assert_same_structure({"a": 1}, {"b": 1}, check_types=False)
+
+
+# ---- SparseTensors that only a run can check ----
+
+
+def sparse(indices: Any, values: Any, shape: Any) -> Any:
+    parts = (tf.constant(indices, tf.int64), tf.constant(values), tf.constant(shape, tf.int64))
+    return tf.SparseTensor(*(tf.placeholder_with_default(p, None) for p in parts))
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (([[5, 0]], ["a"], [1, 1]), r"indices\[0\] = \[5, 0\] is out of bounds"),
+        (([[0, 0], [-1, 0]], ["a", "b"], [1, 1]), r"indices\[1\] = \[-1, 0\] is out of bounds"),
+        (([0, 0], ["a"], [1, 1]), r"Input indices should be a matrix but received shape \[2\]"),
+        (([[0, 0]], "a", [1, 1]), r"Input values should be a vector but received shape \[\]"),
+        (([[0, 0]], ["a"], 1), r"Input shape should be a vector but received shape \[\]"),
+        (([[0, 0]], ["a"], [1]), r"expected for 1 values of a tensor of rank 1: \[1, 1\]"),
+        (([[0, 0], [0, 1]], ["a"], [1, 2]), r"expected for 1 values of a tensor of rank 2"),
+    ],
+)
+def test_python_refuses_arrays_that_are_no_sparse_tensor(
+    target: str, parts: tuple[Any, ...], words: str
+) -> None:
+    builds: list[Callable[[Any], Any]] = [
+        lambda x: tf.sparse.cross([x]).values,
+        lambda x: tf.sparse.cross_hashed([x]).values,
+        lambda x: tf.edit_distance(x, x),
+        tf.sets.set_size,
+        lambda x: tf.sets.set_union(x, x).values,
+        tf.serialize_many_sparse,
+    ]
+    for build in builds:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            run(target, lambda build=build: build(sparse(*parts)))

@@ -17,6 +17,7 @@ from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor
 from graphio.ops.base.emit import scope
 from graphio.ops.math import elementwise
+from graphio.ops.sparse.host_parts import check_arrays
 from graphio.ops.strings import hashes, python_strings
 from graphio.support import api_guard, errors
 
@@ -140,9 +141,10 @@ def _work(
 
 
 def _sparse_rows(indices: Array, values: Array, shape: Array) -> _Rows:
-    if indices.ndim != 2 or indices.shape[1] != 2:
+    check_arrays(indices, values, shape)
+    if shape.size != 2:
         raise errors.InvalidArgumentError(
-            message=f"SparseCross: indices have shape {list(indices.shape)}, expected (n, 2)"
+            message=f"SparseCross: a sparse input has {shape.size} dimensions, expected 2"
         )
     size = int(shape[0])  # which may be far larger than the values are many
     rows: dict[int, list[Any]] = {}

@@ -15,6 +15,7 @@ from graphio.framework import dtypes
 from graphio.framework.graph import Tensor
 from graphio.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from graphio.ops.base.emit import scope
+from graphio.ops.sparse.host_parts import check_arrays
 from graphio.ops.strings import python_strings
 from graphio.support import api_guard, errors
 
@@ -47,9 +48,9 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     _check(a)
 
     def work(indices: Array, values: Array, shape: Array, checked: bool) -> Sequence[Array]:
+        check_arrays(indices, values, shape)
         if checked:
             _check_order(indices)
-        _check_bounds(indices, shape)
         made = np.zeros(shape[:-1], np.int32)
         for row, found in _rows(indices, values).items():
             made[row] = len(found)
@@ -138,17 +139,6 @@ def _check_order(indices: Array) -> None:
         )
 
 
-def _check_bounds(indices: Array, shape: Array) -> None:
-    """Refuses indices of rows that the shape has not; columns need not be in it."""
-    rows = indices[:, :-1]
-    outside = np.flatnonzero(((rows < 0) | (rows >= shape[:-1])).any(1))
-    if outside.size:
-        raise errors.InvalidArgumentError(
-            message=f"indices[{outside[0]}] = {indices[outside[0]].tolist()} is out of bounds: "
-            f"need 0 <= index < {shape.tolist()}"
-        )
-
-
 def _rows_of(arrays: Sequence[Array], checked: bool) -> tuple[Rows, tuple[int, ...]]:
     """The sets by row, and the shape of the rows."""
     if len(arrays) == 1:
@@ -156,9 +146,9 @@ def _rows_of(arrays: Sequence[Array], checked: bool) -> tuple[Rows, tuple[int, .
         made: Rows = {row: set(dense[row].tolist()) for row in np.ndindex(dense.shape[:-1])}
         return made, dense.shape[:-1]
     indices, values, shape = arrays
+    check_arrays(indices, values, shape)
     if checked:
         _check_order(indices)
-    _check_bounds(indices, shape)
     return _rows(indices, values), tuple(shape[:-1].tolist())
 
 

@@ -13,6 +13,7 @@ from graphio.framework.tensor_shape import TensorShape
 from graphio.ops.base.emit import scope
 from graphio.ops.base.host import host_call
 from graphio.ops.base.shapes import Dims, dims_of
+from graphio.ops.sparse.host_parts import check_arrays
 from graphio.ops.sparse.parts import as_sparse
 from graphio.support import api_guard
 
@@ -75,6 +76,8 @@ def _rows(parts: Sequence[Array]) -> Rows:
 
 
 def _distances(one: Sequence[Array], two: Sequence[Array], normalize: bool) -> Array:
+    check_arrays(*one)
+    check_arrays(*two)
     result = np.zeros(np.maximum(one[2][:-1], two[2][:-1]), np.float32)
     given, expected = _rows(one), _rows(two)
     for position in {*given, *expected}:
