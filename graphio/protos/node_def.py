@@ -20,7 +20,7 @@ from graphio.framework.operation import TENSORFLOW_ATTRIBUTES
 from graphio.framework.tensor_shape import TensorShape
 from graphio.model.node_writer import set_type
 from graphio.model.static_types import static_type
-from graphio.protos.tensorflow_messages import node_message
+from graphio.protos.tensorflow_messages import node_message, tensor_message
 from graphio.schema import model_pb2, tensors
 from graphio.support import api_guard
 
@@ -160,7 +160,7 @@ class TensorShapeProto:
 
 
 class TensorProto(View):
-    """A tensor with its numbers, a view of a Tensor message."""
+    """A tensor with its numbers, a view of a Tensor message; its bytes are TensorFlow's."""
 
     def __init__(self, message: model_pb2.Tensor | None = None) -> None:
         self._message = model_pb2.Tensor() if message is None else message
@@ -169,6 +169,28 @@ class TensorProto(View):
     def dtype(self) -> int:
         """TensorFlow's number of the element type."""
         return dtypes.of_number(self._message.dtype).as_datatype_enum
+
+    def SerializeToString(self) -> bytes:
+        """The bytes of TensorFlow's message, as tf.io.parse_tensor and TensorFlow read them."""
+        text: bytes = tensor_message(self._message).SerializeToString(deterministic=True)
+        return text
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Becomes the tensor of such bytes; gives how many there are.
+
+        Raises:
+            DecodeError: they are not a message of this kind.
+            ValueError: the elements do not fit dtype and shape.
+        """
+        self._message.CopyFrom(tensors.from_array(registered.array_of_message(serialized)))
+        return len(serialized)
+
+    @classmethod
+    def FromString(cls, serialized: bytes) -> TensorProto:
+        """The tensor of such bytes; raises as ParseFromString."""
+        made = cls()
+        made.ParseFromString(serialized)
+        return made
 
     @property
     def tensor_shape(self) -> TensorShapeProto:

@@ -23,7 +23,7 @@ from graphio.schema.tensorflow_pb2 import TensorShapeProto as ShapeMessage
 if TYPE_CHECKING:
     from graphio.protos.node_def import NodeDef, TensorShapeProto
 
-__all__ = ["graph_message", "node_message"]
+__all__ = ["graph_message", "node_message", "tensor_message"]
 
 #: the field of a single element, by its dtype; others are in tensor_content
 _SINGLE = {
@@ -97,7 +97,7 @@ def _fill(made: AttrMessage, value: Any) -> None:
     """The message of an attribute; value is a view of one, or what stands for it."""
     kind = value.WhichOneof()
     if kind == "tensor":
-        made.tensor.CopyFrom(_tensor(value.tensor._message))
+        made.tensor.CopyFrom(tensor_message(value.tensor._message))
     elif kind == "shape":
         made.shape.CopyFrom(_shape(value.shape))
     elif kind == "list":
@@ -116,7 +116,8 @@ def _shape(shape: TensorShapeProto) -> ShapeMessage:
     return made
 
 
-def _tensor(message: model_pb2.Tensor) -> TensorMessage:
+def tensor_message(message: model_pb2.Tensor) -> TensorMessage:
+    """A tensor as TensorFlow's message: one number in the field of its kind, others as bytes."""
     array = tensors.to_array(message)
     dtype = dtypes.of_number(message.dtype)
     number: Any = dtype.as_datatype_enum

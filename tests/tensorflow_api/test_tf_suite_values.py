@@ -195,3 +195,26 @@ def test_python_refuses_arrays_that_are_no_sparse_tensor(
     for build in builds:
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             run(target, lambda build=build: build(sparse(*parts)))
+
+
+# ---- tensors as messages ----
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.arange(6, dtype=np.uint8).reshape(2, 3), np.float32(1.5), np.zeros((0, 2), np.int64),
+        np.array([b"a", b"bc"], object), np.array([True, False]), np.array([1 + 2j]),
+        np.array([1.5, -2], tf.bfloat16.as_numpy_dtype),
+    ],
+)  # fmt: skip
+def test_the_bytes_of_a_tensor_proto_are_parsed(value: Any) -> None:
+    message = tf.make_tensor_proto(value)
+    text = message.SerializeToString()
+    kind = tf.as_dtype(message.dtype)
+    found = run("runtime", lambda: tf.io.parse_tensor(text, kind))
+    np.testing.assert_array_equal(found, value)
+    assert run("runtime", lambda: tf.io.serialize_tensor(value)) == text or value.size <= 1
+    again = type(message).FromString(text)
+    assert again == message
+    np.testing.assert_array_equal(tf.make_ndarray(again), value)
