@@ -68,15 +68,21 @@ class Reduction:
         cuts = [[g.length * r // size for r in range(size + 1)] for g in groups]
         self._lengths = [[b - a for a, b in zip(cut, cut[1:], strict=False)] for cut in cuts]
         self._slices = [[slice(a, b) for a, b in zip(cut, cut[1:], strict=False)] for cut in cuts]
-        nodes = [
-            tree.greatest_inside(tree.run_of(r, size, shards), self._root) for r in range(size)
-        ]
-        here = [lengths[communicator.rank] for lengths in self._lengths]
+        mine, ranks = communicator.rank, range(size)
+        here = [lengths[mine] for lengths in self._lengths]
+        runs = [tree.run_of(rank, size, shards) for rank in ranks]
+        nodes = [tree.greatest_inside(run, self._root) for run in runs]
+        # A rank sends itself a header alone: its slice of its sums needs no copy.
         self._sent = _Blocks(
-            [(self._mine, [lengths[r] for lengths in self._lengths]) for r in range(size)],
+            [
+                ([] if rank == mine else self._mine, [lengths[rank] for lengths in self._lengths])
+                for rank in ranks
+            ],
             self._groups,
         )
-        self._got = _Blocks([(found, here) for found in nodes], self._groups)
+        self._got = _Blocks(
+            [([] if rank == mine else nodes[rank], here) for rank in ranks], self._groups
+        )
 
     def __call__(self, leaf: Callable[[int], Vectors] | None) -> Vectors | None:
         """The sums, in buffers that the next call uses again; None when a rank wants to stop.
@@ -125,7 +131,7 @@ class Reduction:
         worst = Status(max(int(header[0]) for header in self._got.headers))
         if worst is Status.FAILED:
             self._raise(failure)
-        return self._finish() if worst is Status.GOES_ON else None
+        return self._finish(sums) if worst is Status.GOES_ON else None
 
     def _send(self, sums: dict[tree.Node, Vectors], status: Status) -> None:
         for header in self._sent.headers:
@@ -133,13 +139,18 @@ class Reduction:
         for node, vectors in sums.items():
             for group, vector in enumerate(vectors):
                 for rank, part in enumerate(self._slices[group]):
-                    self._sent.views[rank][node, group][:] = vector[part]
+                    if rank != self._communicator.rank:
+                        self._sent.views[rank][node, group][:] = vector[part]
         self._communicator.exchange(
             self._sent.buffer, self._sent.counts, self._got.buffer, self._got.counts
         )
 
-    def _finish(self) -> Vectors:
-        known: dict[tree.Node, Vectors] = {}
+    def _finish(self, sums: dict[tree.Node, Vectors]) -> Vectors:
+        here = [parts[self._communicator.rank] for parts in self._slices]
+        known: dict[tree.Node, Vectors] = {
+            node: [vector[part] for vector, part in zip(vectors, here, strict=True)]
+            for node, vectors in sums.items()
+        }
         for views in self._got.views:
             for (node, group), view in views.items():
                 known.setdefault(node, [view] * len(self._groups))[group] = view

@@ -60,6 +60,7 @@ def test_the_order_of_the_sum_shows_in_its_bits() -> None:
     assert sum_of(values).tobytes() != np.sum(values, axis=0).tobytes()
 
 
+@settings(deadline=None)
 @given(shards=st.integers(1, 200), size=st.integers(1, 200))
 def test_the_runs_of_the_ranks_are_all_shards_once_and_even(shards: int, size: int) -> None:
     runs = [tree.run_of(rank, size, shards) for rank in range(size)]
@@ -67,6 +68,7 @@ def test_the_runs_of_the_ranks_are_all_shards_once_and_even(shards: int, size: i
     assert max(b - a for a, b in runs) - min(b - a for a, b in runs) <= 1
 
 
+@settings(deadline=None)
 @given(shards=st.integers(1, 300), data=st.data())
 def test_a_run_is_covered_by_few_subtrees(shards: int, data: st.DataObject) -> None:
     lo = data.draw(st.integers(0, shards - 1))
