@@ -1,4 +1,4 @@
-"""The cost of tf.distribute.DataParallel: sharding, two ranks, and the tree beside MPI's Allreduce.
+"""The cost of tf.distribute.DataParallel: sharding, two ranks, and the tree next to MPI's Allreduce.
 
     python benchmarks/distribute.py [--steps 40] [--rounds 3]
 
@@ -48,7 +48,7 @@ def data(rows: int) -> tuple[Any, Any]:
 
 
 class Clock(tf.train.SessionRunHook):
-    """The least time between two steps, in seconds."""
+    """The minimum time between two steps, in seconds."""
 
     def __init__(self) -> None:
         self.least, self._last = float("inf"), 0.0
@@ -121,7 +121,7 @@ def sums() -> dict[str, list[float]]:
 
 
 def job(ranks: int, *arguments: str) -> list[Any]:
-    """What each rank of a job of this program measures."""
+    """The figures of each rank of a job of this program."""
     command = [sys.executable, __file__, *arguments]
     if ranks > 1:
         command = [str(MPIEXEC), "-n", str(ranks), *command]
@@ -144,16 +144,18 @@ def main() -> None:
         return
     one: list[float] = []
     two: list[float] = []
-    whole: list[float] = []
+    unsharded: list[float] = []
     for _ in range(given.rounds):
-        ((alone, unsharded),) = job(1, "--measure", "steps", "--steps", str(given.steps))
+        ((alone, without),) = job(1, "--measure", "steps", "--steps", str(given.steps))
         one.append(alone)
-        whole.append(unsharded)
+        unsharded.append(without)
         two.append(
             max(each[0] for each in job(2, "--measure", "steps", "--steps", str(given.steps)))
         )
-    print(f"batch 256, unsharded       {1e3 * min(whole):8.3f} ms a step")
-    print(f"batch 256, 8 shards, 1 rank {1e3 * min(one):7.3f} ms, {min(one) / min(whole):.3f} x")
+    print(f"batch 256, unsharded       {1e3 * min(unsharded):8.3f} ms a step")
+    print(
+        f"batch 256, 8 shards, 1 rank {1e3 * min(one):7.3f} ms, {min(one) / min(unsharded):.3f} x"
+    )
     print(
         f"batch 256, 8 shards, 2 ranks {1e3 * min(two):6.3f} ms, {min(one) / min(two):.2f} x faster"
     )
