@@ -149,9 +149,8 @@ def main() -> None:
         ((alone, without),) = job(1, "--measure", "steps", "--steps", str(given.steps))
         one.append(alone)
         unsharded.append(without)
-        two.append(
-            max(each[0] for each in job(2, "--measure", "steps", "--steps", str(given.steps)))
-        )
+        pair = job(2, "--measure", "steps", "--steps", str(given.steps))
+        two.append(max(each[0] for each in pair))
     print(f"batch 256, unsharded       {1e3 * min(unsharded):8.3f} ms a step")
     print(
         f"batch 256, 8 shards, 1 rank {1e3 * min(one):7.3f} ms, {min(one) / min(unsharded):.3f} x"
