@@ -21,6 +21,7 @@ from graphio.command_line.commands import (
     profile,
     run,
     selftest,
+    serve,
     show,
     verify,
 )
@@ -58,6 +59,7 @@ for module in (
     bench,
     profile,
     show,
+    serve,
     export_c,
     compat,
     compare,

@@ -66,6 +66,7 @@ PACKAGES = (
     "python",
     "core",
     "contrib",
+    "serving",
     "command_line",
 )
 #: the packages that are used without the builder, and the libraries that each may import

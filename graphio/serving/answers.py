@@ -1,0 +1,66 @@
+"""Requests that ask for a run: the body read, the answer or the error sent, both counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphio.serving import bodies, failures
+from graphio.serving.catalog import Catalog
+from graphio.serving.metrics import Metrics
+
+__all__ = ["Answers", "failed", "ok"]
+
+_JSON = "application/json"
+#: a body to a response
+Handler = Callable[[bytes], Awaitable[Response]]
+
+
+class Answers:
+    """The models and the metrics, for the routes of a protocol.
+
+    Attributes:
+        catalog: the models.
+        metrics: counts of requests.
+    """
+
+    def __init__(self, catalog: Catalog, metrics: Metrics) -> None:
+        self.catalog = catalog
+        self.metrics = metrics
+
+    async def run(self, request: Request, model: str, method: str, handle: Handler) -> Response:
+        """Reads the body and answers it.
+
+        Args:
+            request: the request.
+            model: the name that it gives.
+            method: for the metrics.
+            handle: makes the answer, or raises.
+        """
+        began = self.metrics.begin()
+        try:
+            body = await bodies.read(request, self.catalog.settings)
+            answer = await handle(body)
+        except Exception as error:
+            answer = failed(error)
+        known = model if model in self.catalog.models else ""
+        self.metrics.end(began, known, method, answer.status_code)
+        return answer
+
+
+def ok(body: bytes | Mapping[str, Any]) -> Response:
+    """The answer 200 with JSON."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Response(content, media_type=_JSON)
+
+
+def failed(error: Exception) -> Response:
+    """The answer of an error. What is left of the request's body is not read."""
+    status = failures.status_of(error)
+    # A body that was not read to its end would be taken for the next request.
+    headers = {"connection": "close"} if status in (413, 504) else {}
+    return Response(failures.body_of(error), status, headers, _JSON)
