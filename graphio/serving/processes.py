@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import logging
@@ -11,6 +12,7 @@ import shutil
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from graphio.serving import application
+from graphio.serving.listening import BACKLOG, listening, make_no_more
 from graphio.serving.servable import Servable
 from graphio.serving.settings import Settings
 from graphio.serving.versions import Versions
@@ -25,9 +28,9 @@ from graphio.support import errors
 
 __all__ = ["serve"]
 
-_BACKLOG = 2048
+_ACCEPTING = 0.1  # seconds for connections that are made but not accepted yet
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
-_HEALTHY = 60  # seconds in which a worker must answer its parent; large requests keep it busy
+_HEALTHY = 20  # seconds in which a worker must answer its parent; large requests keep it busy
 _log = logging.getLogger(__name__)
 _LOGGING: dict[str, Any] = {
     "version": 1,
@@ -49,7 +52,7 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
         raise errors.InvalidArgumentError(message=f"workers is {workers}, expected 1 or more")
     logging.config.dictConfig(_LOGGING)
     _check(settings)
-    with contextlib.closing(_listening(host, port)) as listener:
+    with contextlib.closing(listening(host, port)) as listener:
         address = listener.getsockname()
         _log.info("listening at http://%s:%d", f"[{host}]" if ":" in host else host, address[1])
         config = _config(settings, workers)
@@ -57,7 +60,7 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
             _alone(config, listener)
             return
         with _shared_metrics():
-            Multiprocess(config, [listener]).run()
+            _Workers(config, listener, settings.drain).run()
 
 
 def _check(settings: Settings) -> None:
@@ -71,26 +74,6 @@ def _check(settings: Settings) -> None:
             Servable(name, 1, path, settings)
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket at an address.
-
-    Raises:
-        UnavailableError: it is in use, or not this machine's.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        made = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except (OSError, OverflowError) as error:
-        number = getattr(error, "errno", None)
-        why = str(error) if number is None else os.strerror(number)
-        raise errors.UnavailableError(
-            message=f"cannot listen at {host}, port {port}: {why}; choose another with --port "
-            "(0: any that is free)"
-        ) from None
-    made.set_inheritable(True)
-    return made
-
-
 def _config(settings: Settings, workers: int) -> uvicorn.Config:
 
     return uvicorn.Config(
@@ -100,7 +83,7 @@ def _config(settings: Settings, workers: int) -> uvicorn.Config:
         log_config=_LOGGING,
         access_log=False,
         server_header=False,
-        backlog=_BACKLOG,
+        backlog=BACKLOG,
         http="httptools",
         ws="none",
         timeout_graceful_shutdown=int(2 * settings.timeout) + 1,
@@ -112,9 +95,40 @@ def _alone(config: uvicorn.Config, listener: socket.socket) -> None:
     """Serves in this process. After SIGTERM it goes on, where uvicorn would let it be killed."""
     before = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
-        uvicorn.Server(config).run([listener])
+        _Server(config, listener).run([listener])
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+class _Server(uvicorn.Server):
+    """A server that answers the connections that were made before it closes its socket."""
+
+    def __init__(self, config: uvicorn.Config, listener: socket.socket) -> None:
+        super().__init__(config)
+        self._listener = listener
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end; uvicorn calls it ten times a second."""
+        ends = await super().on_tick(counter)
+        if ends:
+            make_no_more(self._listener)
+            await asyncio.sleep(_ACCEPTING)
+        return ends
+
+
+class _Workers(Multiprocess):
+    """Worker processes, which end together."""
+
+    def __init__(self, config: uvicorn.Config, listener: socket.socket, drain: float) -> None:
+        super().__init__(config, [listener])
+        self._listener = listener
+        self._drain = drain
+
+    def terminate_all(self) -> None:
+        """Sends SIGTERM to all; the workers close the socket when they have drained."""
+        super().terminate_all()
+        time.sleep(self._drain / 2)
+        make_no_more(self._listener)
 
 
 @contextlib.contextmanager
