@@ -216,6 +216,13 @@ TARGETS = {
         PYTHON_FUZZ,
         ("-max_len=16384",),
     ),
+    "serving_requests": Target(
+        "Python: bodies of requests to `graphio serve`, to the answer",
+        python_program,
+        10**6,
+        PYTHON_FUZZ,
+        ("-max_len=8192",),
+    ),
 }
 
 

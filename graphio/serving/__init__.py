@@ -6,8 +6,9 @@
 Clients of TensorFlow Serving's REST API and of the Open Inference Protocol work unchanged. The web
 server is uvicorn, the application Starlette's; nothing of them is imported before it is used.
 
-May import saved_model, onnx and below.
+May import onnx, tensorflow_files and below.
 
+    names            of saved models
     settings         options of a server; failures: HTTP codes of errors
     opening          models of any format; servable: an opened version; versions: a folder of them
     catalog          models by name
@@ -24,6 +25,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphio.support import api_guard
+
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
@@ -33,6 +36,7 @@ __all__ = ["app", "serve"]
 Paths = str | os.PathLike[str] | Sequence[str] | Mapping[str, str]
 
 
+@api_guard.unguarded
 def app(models: Paths, **options: Any) -> Starlette:
     """The application, for an ASGI server: uvicorn, Ray Serve, a mount in another application.
 
@@ -57,6 +61,7 @@ def app(models: Paths, **options: Any) -> Starlette:
     return application.build(settings.of(models, options))
 
 
+@api_guard.unguarded
 def serve(
     models: Paths,
     *,

@@ -41,7 +41,7 @@ def listening(host: str, port: int) -> socket.socket:
 def make_no_more(listener: socket.socket) -> None:
     """Lets no new connection be made, while those that are made can be accepted.
 
-    Closing a socket resets connections that nobody has accepted yet, whose clients have sent a
+    Closing a socket resets connections that the server has not accepted, whose clients have sent a
     request. On Linux a filter drops the packets that would make new ones; clients try again after
     a second and are then refused. Other systems have no such filter.
     """

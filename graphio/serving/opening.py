@@ -7,13 +7,13 @@ from typing import Any
 
 from graphio.engine.interface import Model
 from graphio.execution import engines
-from graphio.saved_model.constants import (
+from graphio.schema import container
+from graphio.schema import model_pb2 as pb
+from graphio.serving.names import (
     MODEL_FILENAME,
     SAVED_MODEL_FILENAME_PB,
     SAVED_MODEL_FILENAME_PBTXT,
 )
-from graphio.schema import container
-from graphio.schema import model_pb2 as pb
 from graphio.serving.settings import Settings
 from graphio.storage import stores
 from graphio.support import errors

@@ -10,10 +10,10 @@ import numpy as np
 from graphio.engine import calls
 from graphio.engine.interface import Model, Signature, TensorSpec
 from graphio.execution import engines
-from graphio.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from graphio.schema import model_pb2 as pb
 from graphio.serving.batches import Batches, by_rows
 from graphio.serving.failures import invalid
+from graphio.serving.names import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from graphio.serving.opening import opened
 from graphio.serving.runs import Runner, Worker
 from graphio.serving.settings import Settings

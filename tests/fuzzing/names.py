@@ -8,4 +8,5 @@ GUIDED_BY = {
     "interop": ("graphio.train.interop",),
     "onnx_importer": ("graphio.onnx",),
     "tensorflow_importer": ("graphio.tensorflow_files",),
+    "serving_requests": ("graphio.serving",),
 }

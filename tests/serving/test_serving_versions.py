@@ -14,7 +14,7 @@ import pytest
 import served_models
 from onnx import TensorProto, helper
 
-from graphio.serving import settings
+from graphio.serving import names, settings
 from graphio.serving.batches import Batches, by_rows
 from graphio.serving.catalog import Catalog
 from graphio.serving.runs import Runner, Worker
@@ -44,7 +44,7 @@ def copied(source: Path, target: Path) -> None:
 
 
 def added(servable: Servable) -> float:
-    """What the model adds."""
+    """The number that the model adds."""
     zero = {"x": np.zeros(1, np.float32)}
     return float(asyncio.run(servable.entry().run(zero))["y"][0])
 
@@ -258,3 +258,12 @@ def test_wrong_settings_are_refused_with_a_reason(
 ) -> None:
     with pytest.raises(kind, match=message):
         settings.of(models, options)
+
+
+def test_the_names_of_saved_models_are_those_of_their_package() -> None:
+    from graphio.saved_model import constants, signature_constants
+
+    theirs = {**vars(constants), **vars(signature_constants)}
+    assert {name: getattr(names, name) for name in names.__all__} == {
+        name: theirs[name] for name in names.__all__
+    }

@@ -20,7 +20,7 @@ from graphio.engine.interface import TensorSpec
 from graphio.serving.answers import Answers, failed, ok
 from graphio.serving.catalog import Catalog
 from graphio.serving.failures import not_found
-from graphio.serving.open_inference import datatypes, requests, responses
+from graphio.serving.open_inference import datatypes, inference
 from graphio.serving.servable import Servable
 from graphio.support import errors
 from graphio.support.version import graphio_version
@@ -109,10 +109,8 @@ def _ready(body: Json, is_ready: bool) -> Response:
 
 
 async def _inferred(body: bytes, header: str | None, servable: Servable) -> Response:
-    request = requests.read(body, header, servable)
-    results = await request.entry.run(request.inputs)
-    written, size = responses.write(request, results, servable)
-    if size == len(written) and not any(request.outputs.values()):
+    written, size = await inference.answer(body, header, servable)
+    if size is None:
         return ok(written)
     return Response(written, headers={_LENGTH: str(size)}, media_type=_BINARY)
 

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from graphio.engine.interface import TensorSpec
-from graphio.saved_model.signature_constants import (
+from graphio.schema import dtypes, example_pb2
+from graphio.serving import array_json, json_arrays
+from graphio.serving.failures import invalid
+from graphio.serving.json_arrays import shown
+from graphio.serving.names import (
     CLASSIFY_METHOD_NAME,
     CLASSIFY_OUTPUT_CLASSES,
     CLASSIFY_OUTPUT_SCORES,
     REGRESS_METHOD_NAME,
     REGRESS_OUTPUTS,
 )
-from graphio.schema import dtypes, example_pb2
-from graphio.serving import array_json, json_arrays
-from graphio.serving.failures import invalid
-from graphio.serving.json_arrays import shown
 from graphio.serving.servable import Entry
 
 __all__ = ["METHODS", "check", "read", "write_classes", "write_values"]

@@ -13,14 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphio.serving import json_arrays
 from graphio.serving.answers import Answers, failed, ok
 from graphio.serving.failures import invalid
-from graphio.serving.servable import Servable
-from graphio.serving.tensorflow_rest import examples, predict
+from graphio.serving.tensorflow_rest.methods import answer
 from graphio.serving.tensorflow_rest.status import metadata, status
 
-__all__ = ["answer", "routes"]
+__all__ = ["routes"]
 
 _VERSION = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
 _RUN = re.compile(
@@ -77,26 +75,3 @@ def _version(found: re.Match[str]) -> int | None:
     if digits and len(digits) > _MOST_DIGITS:
         raise invalid(f"Failed to convert version: {digits} to numeric.")
     return int(digits) if digits else None
-
-
-async def answer(body: bytes, method: str, servable: Servable) -> bytes:
-    """The answer's body.
-
-    Args:
-        body: of the request.
-        method: "predict", "classify" or "regress".
-        servable: the version that runs it.
-
-    Raises:
-        OpError: as the functions that read, run and write.
-    """
-    request = json_arrays.parse(body)
-    entry = predict.signature_of(request, servable)
-    if method == "predict":
-        inputs, rows = predict.read(request, entry)
-        return predict.write(await entry.run(inputs), rows)
-    examples.check(entry, method)
-    inputs, count = examples.read(request, entry)
-    results = await entry.run(inputs)
-    write = examples.write_classes if method == "classify" else examples.write_values
-    return write(results, count)
