@@ -41,12 +41,15 @@ class Answers:
             method: for the metrics.
             handle: makes the answer, or raises.
         """
-        began = self.metrics.begin()
+        began, settings, is_read = self.metrics.begin(), self.catalog.settings, False
         try:
-            body = await bodies.read(request, self.catalog.settings)
+            body = await bodies.read(request, settings)
+            is_read = True
             answer = await handle(body)
         except Exception as error:
             answer = failed(error)
+            if not is_read and not bodies.ends_soon(error, request, settings):
+                answer.headers["connection"] = "close"
         known = model if model in self.catalog.models else ""
         self.metrics.end(began, known, method, answer.status_code)
         return answer
@@ -59,8 +62,5 @@ def ok(body: bytes | Mapping[str, Any]) -> Response:
 
 
 def failed(error: Exception) -> Response:
-    """The answer of an error. What is left of the request's body is not read."""
-    status = failures.status_of(error)
-    # A body that was not read to its end would be taken for the next request.
-    headers = {"connection": "close"} if status in (413, 504) else {}
-    return Response(failures.body_of(error), status, headers, _JSON)
+    """The answer of an error."""
+    return Response(failures.body_of(error), failures.status_of(error), media_type=_JSON)

@@ -17,6 +17,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 NEEDED = {
     "data": ["pyarrow"],
     "onnx": ["sklearn", "skl2onnx"],
+    "serving": ["starlette", "httpx", "uvicorn", "prometheus_client"],
     "training": ["matplotlib"],
     "tutorial": ["typer"],
 }

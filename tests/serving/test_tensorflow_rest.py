@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+import zlib
 from typing import Any
 
 import numpy as np
@@ -265,3 +267,31 @@ def test_another_method_is_refused(client: Any) -> None:
     answer = client.delete("/v1/models/half")
     assert answer.status_code == 405
     assert "error" in answer.json()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [("gzip", gzip.compress), ("deflate", zlib.compress), ("identity", bytes)],
+)
+def test_a_compressed_body_is_read(client: Any, encoding: str, packed: Any) -> None:
+    body, headers = b'{"instances": [1.0]}', {"Content-Encoding": encoding}
+    answer = client.post(f"{HALF}:predict", content=packed(body), headers=headers)
+    assert answer.json() == {"predictions": [3.5]}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "status", "message"),
+    [
+        ("br", b"", 400, "expected none or one of gzip"),
+        ("gzip", b'{"instances": [1.0]}', 400, "is not gzip"),
+        ("gzip", gzip.compress(b"{}")[:-5], 400, "ends too early"),
+        ("gzip", gzip.compress(b"{}") * 2, 400, "goes on after its end"),
+        ("gzip", gzip.compress(bytes(65 << 20), 1), 413, "more than 67108864 bytes"),
+    ],
+)
+def test_a_compressed_body_that_cannot_be_read_is_refused(
+    client: Any, encoding: str, body: bytes, status: int, message: str
+) -> None:
+    headers = {"Content-Encoding": encoding}
+    answer = client.post(f"{HALF}:predict", content=body, headers=headers)
+    assert (answer.status_code, message in answer.json()["error"]) == (status, True)
