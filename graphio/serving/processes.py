@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import inspect
 import logging
 import logging.config
 import os
@@ -120,7 +121,10 @@ class _Workers(Multiprocess):
     """Worker processes, which end together."""
 
     def __init__(self, config: uvicorn.Config, listener: socket.socket, drain: float) -> None:
-        super().__init__(config, [listener])
+        options: dict[str, Any] = {"sockets": [listener]}
+        if "target" in inspect.signature(Multiprocess).parameters:  # before uvicorn 0.51
+            options["target"] = uvicorn.Server(config).run
+        super().__init__(config, **options)
         self._listener = listener
         self._drain = drain
 

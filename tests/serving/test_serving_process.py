@@ -156,53 +156,67 @@ def test_a_run_that_never_ends_is_ended_and_others_go_on_meanwhile(limited: Serv
     assert limited.post("/v1/models/endless:predict", {"inputs": 7}) == (200, '{"outputs": 7}')
 
 
-def test_sigterm_ends_the_requests_that_run_and_loses_none(folder: Path) -> None:
-    """Clients with a connection for each request, which go on until no connection is possible."""
-    expected = served_models.softmax(np.ones((1, 4)))
-    wrong: list[Any] = []
-    counts = [0] * 4
+class Load:
+    """Clients that make a connection for each request, until the server refuses one."""
 
-    def client(at: int) -> None:
+    def __init__(self, port: int) -> None:
+        self.wrong: list[Exception] = []
+        self._port = port
+        self._counts = [0] * 4
+        self._threads = [threading.Thread(target=self._client, args=(at,)) for at in range(4)]
+        for thread in self._threads:
+            thread.start()
+
+    def _client(self, at: int) -> None:
         body = json.dumps({"inputs": [[1, 1, 1, 1]]}).encode()
+        expected = served_models.softmax(np.ones((1, 4)))
         while True:
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
             try:
                 connection.connect()
-            except OSError:  # refused: the server takes no more
+            except OSError:
                 return
             try:
                 connection.request("POST", "/v1/models/layer:predict", body)
                 found = json.loads(connection.getresponse().read())["outputs"]
                 np.testing.assert_allclose(found, expected, rtol=1e-5)
-                counts[at] += 1
+                self._counts[at] += 1
             except Exception as error:
-                wrong.append(error)
+                self.wrong.append(error)
                 return
             finally:
                 connection.close()
 
+    def wait_for_answers(self) -> None:
+        """Waits until each client has had some."""
+        while min(self._counts) < 3 and not self.wrong:
+            time.sleep(0.01)
+
+    def wait_for_end(self) -> None:
+        for thread in self._threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+def test_sigterm_ends_the_requests_that_run_and_loses_none(folder: Path) -> None:
     with running(folder, folder / "layer.gio", folder / "endless.gio", "--timeout", 2) as server:
-        threads = [threading.Thread(target=client, args=(at,)) for at in range(4)]
         slow: list[tuple[int, str]] = []
         most = {"inputs": 2**62}
-        threads.append(
-            threading.Thread(
-                target=lambda: slow.append(server.post("/v1/models/endless:predict", most))
-            )
+        running_long = threading.Thread(
+            target=lambda: slow.append(server.post("/v1/models/endless:predict", most))
         )
-        for thread in threads:
-            thread.start()
-        while min(counts) < 3 and not wrong:
-            time.sleep(0.01)
+        running_long.start()
+        load = Load(server.port)
+        load.wait_for_answers()
         assert server.ended() == 0, server.log.read_text()
-        for thread in threads:
-            thread.join(PATIENCE)
-    assert wrong == []
+        load.wait_for_end()
+        running_long.join(PATIENCE)
+    assert load.wrong == []
     assert [status for status, _ in slow] == [504]  # its own limit ended it, not the signal
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_workers_share_a_port_and_their_numbers_and_are_replaced_when_they_die(
+def test_workers_share_a_port_and_numbers_are_replaced_when_they_die_and_lose_no_request(
     folder: Path,
 ) -> None:
     body = {"inputs": [[1, 2, 3, 4]]}
@@ -223,8 +237,11 @@ def test_workers_share_a_port_and_their_numbers_and_are_replaced_when_they_die(
                 break
             time.sleep(0.05)
         assert len(alive) == 2
-        assert server.post("/v1/models/layer:predict", body)[0] == 200
+        load = Load(server.port)
+        load.wait_for_answers()
         assert server.ended() == 0
+        load.wait_for_end()
+        assert load.wrong == []
         while time.monotonic() < end and any(map(command_of, {*before, *alive})):
             time.sleep(0.05)
         assert not any(map(command_of, {*before, *alive}))
