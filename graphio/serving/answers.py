@@ -16,6 +16,7 @@ from graphio.serving.metrics import Metrics
 __all__ = ["Answers", "failed", "ok"]
 
 _JSON = "application/json"
+_CANCELLED = 499  # of a request that the server has given up, as proxies name it
 #: a body to a response
 Handler = Callable[[bytes], Awaitable[Response]]
 
@@ -42,16 +43,20 @@ class Answers:
             handle: makes the answer, or raises.
         """
         began, settings, is_read = self.metrics.begin(), self.catalog.settings, False
+        status = _CANCELLED
         try:
             body = await bodies.read(request, settings)
             is_read = True
             answer = await handle(body)
+            status = answer.status_code
         except Exception as error:
             answer = failed(error)
+            status = answer.status_code
             if not is_read and not bodies.ends_soon(error, request, settings):
                 answer.headers["connection"] = "close"
-        known = model if model in self.catalog.models else ""
-        self.metrics.end(began, known, method, answer.status_code)
+        finally:
+            known = model if model in self.catalog.models else ""
+            self.metrics.end(began, known, method, status)
         return answer
 
 

@@ -31,9 +31,11 @@ def build(settings: Settings) -> Starlette:
     catalog, numbers = Catalog(settings), Metrics()
     answers = Answers(catalog, numbers)
 
-    async def page(request: Request) -> Response:
+    def updated() -> None:
         for name, model in catalog.models.items():
             numbers.newest(name, max(model.available, default=0))
+
+    async def page(request: Request) -> Response:
         return Response(numbers.page(), media_type=metrics.CONTENT_TYPE)
 
     routes = [
@@ -46,7 +48,8 @@ def build(settings: Settings) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await asyncio.to_thread(catalog.update)
-        watching = asyncio.create_task(catalog.watch())
+        updated()
+        watching = asyncio.create_task(catalog.watch(updated))
         _drain_on_signal(catalog)
         yield
         watching.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from graphio.serving.failures import not_found
 from graphio.serving.settings import Settings
@@ -53,13 +53,14 @@ class Catalog:
         for model in self.models.values():
             model.update()
 
-    async def watch(self) -> None:
-        """Updates folders of versions until it is cancelled."""
+    async def watch(self, updated: Callable[[], None]) -> None:
+        """Updates folders of versions until it is cancelled; calls a function after each look."""
         watched = [model for model in self.models.values() if model.watched]
         while watched:
             await asyncio.sleep(self.settings.poll)
             for model in watched:
                 try:
                     await asyncio.to_thread(model.update)
+                    updated()
                 except Exception:  # the open versions go on
                     _log.exception("model '%s' was not updated", model.name)

@@ -62,7 +62,10 @@ def shown(value: Any) -> str:
         value = value[:_SHOWN]
     elif isinstance(value, dict) and len(value) > _SHOWN:
         value = dict(itertools.islice(value.items(), _SHOWN))
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except RecursionError:  # deeper than JSON is written, not deeper than it is read
+        text = "nested lists or objects"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 

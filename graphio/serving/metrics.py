@@ -13,12 +13,18 @@ from typing import Any
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, multiprocess
 
-__all__ = ["CONTENT_TYPE", "FOLDER", "Metrics"]
+__all__ = ["CONTENT_TYPE", "FOLDER", "Metrics", "forget"]
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
 #: of the environment: the folder that workers share
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _BUCKETS = tuple(ms / 1000 for ms in (0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 5000))
+
+
+def forget(worker: int | None) -> None:
+    """Drops the numbers of a dead process that are of this moment; its counts stay."""
+    mark: Any = multiprocess.mark_process_dead
+    mark(worker)
 
 
 class Metrics:

@@ -47,7 +47,7 @@ def opened(path: str, settings: Settings) -> tuple[Model, pb.Model]:
     message, _ = container.read(source, lazy=True) if is_path else container.unpack(source, True)
     model = engine.load(
         source,
-        host=settings.host or None,
+        host=settings.functions or None,
         **({"threads": settings.threads} if engine.has("threads") else {}),
         **({"timeout": settings.timeout} if engine.has("timeout") else {}),
     )

@@ -20,7 +20,7 @@ from typing import Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from graphio.serving import application
+from graphio.serving import application, metrics
 from graphio.serving.listening import BACKLOG, listening, make_no_more
 from graphio.serving.servable import Servable
 from graphio.serving.settings import Settings
@@ -30,7 +30,6 @@ from graphio.support import errors
 __all__ = ["serve"]
 
 _ACCEPTING = 0.1  # seconds for connections that are made but not accepted yet
-_METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _HEALTHY = 20  # seconds in which a worker must answer its parent; large requests keep it busy
 _log = logging.getLogger(__name__)
 _LOGGING: dict[str, Any] = {
@@ -76,7 +75,6 @@ def _check(settings: Settings) -> None:
 
 
 def _config(settings: Settings, workers: int) -> uvicorn.Config:
-
     return uvicorn.Config(
         functools.partial(application.build, settings),
         factory=True,
@@ -128,6 +126,13 @@ class _Workers(Multiprocess):
         self._listener = listener
         self._drain = drain
 
+    def keep_subprocess_alive(self) -> None:
+        """Replaces dead workers, and forgets how many requests they were running."""
+        before = {process.pid for process in self.processes}
+        super().keep_subprocess_alive()
+        for pid in before - {process.pid for process in self.processes}:
+            metrics.forget(pid)
+
     def terminate_all(self) -> None:
         """Sends SIGTERM to all; the workers close the socket when they have drained."""
         super().terminate_all()
@@ -138,13 +143,13 @@ class _Workers(Multiprocess):
 @contextlib.contextmanager
 def _shared_metrics() -> Iterator[None]:
     """A folder in which workers keep their numbers; it goes with the server."""
-    if _METRICS in os.environ:
+    if metrics.FOLDER in os.environ:
         yield
         return
     folder = tempfile.mkdtemp(prefix="graphio-metrics-")
-    os.environ[_METRICS] = folder
+    os.environ[metrics.FOLDER] = folder
     try:
         yield
     finally:
-        del os.environ[_METRICS]
+        del os.environ[metrics.FOLDER]
         shutil.rmtree(folder, ignore_errors=True)

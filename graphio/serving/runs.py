@@ -1,29 +1,44 @@
 """Runs of a signature: in the event loop where they take microseconds, else in a thread.
 
 Runs of one model wait for each other, so each model has one thread. A change of threads costs more
-than a small run takes, and a large run must not keep other requests waiting: what a run of as many
-bytes took decides.
+than a small run takes, and a large run must not keep other requests waiting: the time of a run of
+as many bytes decides. It decides nothing where values, such as the count of a loop, lengthen a run.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
 
-from graphio.engine.interface import Signature
+from graphio.engine.interface import Signature, TensorSpec
+from graphio.schema import functions
+from graphio.schema import model_pb2 as pb
 from graphio.support import errors
 
-__all__ = ["Runner", "Worker"]
+__all__ = ["Runner", "Worker", "is_steady"]
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
+_HOST = "HostCall"
 _QUICK = 0.001  # seconds of a run that may keep the event loop
+
+
+def is_steady(message: pb.Model, inputs: Iterable[TensorSpec]) -> bool:
+    """Whether the sizes of inputs tell how long a run takes.
+
+    Not so with loops and functions of the program, with strings, whose lengths are not among the
+    sizes, and with integers, which may be counts and shapes.
+    """
+    nodes = itertools.chain(message.graph.node, *(f.node for f in message.function))
+    plain = all(not functions.subgraphs(node) and node.op != _HOST for node in nodes)
+    return plain and all(spec.dtype.kind in "fb" or spec.dtype == np.uint8 for spec in inputs)
 
 
 class Worker:
@@ -63,13 +78,17 @@ class Runner:
         worker: of its model.
         timeout: seconds from the request until its result.
         watched: the engine has no limit of time, so each run is watched.
+        steady: the sizes of inputs tell how long a run takes, see `is_steady`.
     """
 
-    def __init__(self, call: Signature, worker: Worker, timeout: float, watched: bool) -> None:
+    def __init__(
+        self, call: Signature, worker: Worker, timeout: float, watched: bool, steady: bool = False
+    ) -> None:
         self._call = call
         self._worker = worker
         self._timeout = timeout
         self._watched = watched
+        self._steady = steady
         self._quick_bytes = -1  # inputs of at most so many bytes were quick
 
     async def run(self, inputs: Sequence[Array]) -> list[Array]:
@@ -90,7 +109,7 @@ class Runner:
                 self._quick_bytes = -1
             return results
         results, seconds = await self._in_thread(inputs, deadline)
-        if seconds <= _QUICK:
+        if self._steady and seconds <= _QUICK:
             self._quick_bytes = max(self._quick_bytes, size)
         return results
 

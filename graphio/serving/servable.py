@@ -15,7 +15,7 @@ from graphio.serving.batches import Batches, by_rows
 from graphio.serving.failures import invalid
 from graphio.serving.names import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from graphio.serving.opening import opened
-from graphio.serving.runs import Runner, Worker
+from graphio.serving.runs import Runner, Worker, is_steady
 from graphio.serving.settings import Settings
 from graphio.support import errors
 
@@ -113,7 +113,8 @@ class Servable:
         self.entries: dict[str, Entry] = {}
         for key in self._model.signatures:
             call = self._model.signature(key)
-            alone = Runner(call, worker, settings.timeout, watched)
+            steady = is_steady(message, call.inputs.values())
+            alone = Runner(call, worker, settings.timeout, watched, steady)
             runner: Runner | Batches = alone
             if settings.batch_window and by_rows([*call.inputs.values(), *call.outputs.values()]):
                 runner = Batches(alone, settings.batch_window, settings.batch_rows)

@@ -22,7 +22,7 @@ class Settings:
 
     Attributes:
         models: paths by the name of the model.
-        host: functions that HostCall nodes call, by name; with several workers those of modules.
+        functions: those that HostCall nodes call, by name; with several workers those of modules.
         target: the engine, as of a tf.Session.
         threads: how many a run may use.
         max_body: of a request.
@@ -35,7 +35,7 @@ class Settings:
     """
 
     models: Mapping[str, str]
-    host: Mapping[str, HostFunction] = field(default_factory=dict)
+    functions: Mapping[str, HostFunction] = field(default_factory=dict)
     target: str = ""
     threads: int = 1
     max_body: int = 64 << 20

@@ -17,7 +17,7 @@ from graphio.serving.servable import Servable
 from graphio.serving.settings import Settings
 from graphio.support import errors
 
-__all__ = ["AVAILABLE", "END", "LOADING", "VersionStatus", "Versions"]
+__all__ = ["AVAILABLE", "END", "LOADING", "VersionStatus", "Versions", "number_of"]
 
 #: TensorFlow Serving's names of states
 LOADING = "LOADING"
@@ -26,6 +26,12 @@ END = "END"
 _MOST_ENDED = 16  # that a status lists
 _MOST_DIGITS = 18  # of a version: it is an int64
 _log = logging.getLogger(__name__)
+
+
+def number_of(text: str) -> int | None:
+    """The version that digits name; None: they name none."""
+    is_number = text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS
+    return int(text) if is_number else None
 
 
 @dataclass(frozen=True)
@@ -116,8 +122,8 @@ class Versions:
             number = name
             for ending in ENDINGS:
                 number = number.removesuffix(ending)
-            if number.isdecimal() and number.isascii() and len(number) <= _MOST_DIGITS:
-                yield int(number), os.path.join(self.path, name)
+            if (version := number_of(number)) is not None:
+                yield version, os.path.join(self.path, name)
 
     def _renew(self, version: int, path: str) -> None:
         """Opens a version if it is not open, and was not found damaged as it is."""

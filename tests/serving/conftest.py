@@ -42,5 +42,5 @@ def connect() -> Iterator[Callable[..., Any]]:
 def client(folder: Path, connect: Callable[..., Any]) -> Any:
     """A client of all models but the endless one."""
     paths = (folder / name for name in ("half", "sensors.gio", "echoes.gio", "layer.gio"))
-    host = {"ParseExample": served_models.parse_x}
-    return connect([str(path) for path in paths], host=host)
+    functions = {"ParseExample": served_models.parse_x}
+    return connect([str(path) for path in paths], functions=functions)

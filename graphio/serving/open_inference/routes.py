@@ -22,6 +22,7 @@ from graphio.serving.catalog import Catalog
 from graphio.serving.failures import not_found
 from graphio.serving.open_inference import datatypes, inference
 from graphio.serving.servable import Servable
+from graphio.serving.versions import number_of
 from graphio.support import errors
 from graphio.support.version import graphio_version
 
@@ -31,7 +32,6 @@ Json = dict[str, Any]
 _LENGTH = "Inference-Header-Content-Length"
 _BINARY = "application/octet-stream"
 _PLATFORM = "graphio_model"
-_MOST_DIGITS = 18
 
 
 def routes(answers: Answers) -> list[Route]:
@@ -122,12 +122,12 @@ def _servable(request: Request, catalog: Catalog) -> Servable:
         NotFoundError: there is none.
     """
     model = catalog.model(request.path_params["name"])
-    version = request.path_params.get("version")
-    if version is None:
+    given = request.path_params.get("version")
+    if given is None:
         return model.get()
-    if not (version.isascii() and version.isdecimal() and len(version) <= _MOST_DIGITS):
-        raise not_found(f"model '{model.name}' has no version '{version}', expected a number")
-    return model.get(int(version))
+    if (version := number_of(given)) is None:
+        raise not_found(f"model '{model.name}' has no version '{given}', expected a number")
+    return model.get(version)
 
 
 def _metadata(servable: Servable, signature: str, catalog: Catalog) -> Json:

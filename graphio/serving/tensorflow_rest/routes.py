@@ -17,6 +17,7 @@ from graphio.serving.answers import Answers, failed, ok
 from graphio.serving.failures import invalid
 from graphio.serving.tensorflow_rest.methods import answer
 from graphio.serving.tensorflow_rest.status import metadata, status
+from graphio.serving.versions import number_of
 
 __all__ = ["routes"]
 
@@ -25,7 +26,6 @@ _RUN = re.compile(
     rf"/v1/models/(?P<name>[^/:]+){_VERSION}:(?P<method>classify|regress|predict)", re.I | re.A
 )
 _LOOK = re.compile(rf"/v1/models/(?P<name>[^/:]+){_VERSION}(?P<part>/metadata)?", re.I | re.A)
-_MOST_DIGITS = 18
 
 
 def routes(answers: Answers) -> list[Route]:
@@ -72,6 +72,8 @@ def _version(found: re.Match[str]) -> int | None:
     if found["label"]:
         raise invalid(f"Unrecognized servable version label: {found['label']}")
     digits = found["version"]
-    if digits and len(digits) > _MOST_DIGITS:
+    if digits is None:
+        return None
+    if (version := number_of(digits)) is None:
         raise invalid(f"Failed to convert version: {digits} to numeric.")
-    return int(digits) if digits else None
+    return version
