@@ -10,7 +10,8 @@ May import onnx, tensorflow_files and below.
 
     names            of saved models
     settings         options of a server; failures: HTTP codes of errors
-    opening          models of any format; servable: an opened version; versions: a folder of them
+    opening          models of any format; frozen: copies that processes share
+    servable         an opened version; versions: a folder of them
     catalog          models by name
     runs, batches    a run in the event loop or a thread; several requests in one run
     json_arrays, array_json    nested lists of JSON to arrays and back

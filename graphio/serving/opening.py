@@ -15,13 +15,15 @@ from graphio.serving.names import (
     SAVED_MODEL_FILENAME_PBTXT,
 )
 from graphio.serving.settings import Settings
-from graphio.storage import stores
+from graphio.storage import files, stores
 from graphio.support import errors
 
-__all__ = ["ENDINGS", "holds_model", "opened"]
+__all__ = ["ENDINGS", "bytes_of", "file_of", "holds_model", "opened"]
 
+_ONNX = ".onnx"
+_FOREIGN = (_ONNX, ".pb", ".pbtxt")
 #: of files that are models
-ENDINGS = (".gio", ".onnx", ".pb", ".pbtxt")
+ENDINGS = (".gio", *_FOREIGN)
 _TENSORFLOW = (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
 
 
@@ -56,27 +58,32 @@ def opened(path: str, settings: Settings) -> tuple[Model, pb.Model]:
     return model, message
 
 
-def _source(path: str) -> Any:
-    """The path of a model file, or the bytes that one would hold."""
+def bytes_of(path: str) -> Any:
+    """The bytes of a model file, or those that one would hold. Raises as opened."""
+    source = _source(path)
+    return files.map_file(source) if isinstance(source, str) else source
+
+
+def file_of(path: str) -> str | None:
+    """The model file at a path or in a folder; None: it is a model of another format."""
     if os.path.isdir(path):
         file = os.path.join(path, MODEL_FILENAME)
-        if os.path.isfile(file):
-            return file
-        if holds_model(path):
-            return _of_tensorflow(path)
-        raise errors.NotFoundError(
-            message=f"'{path}' has no {MODEL_FILENAME} and no {SAVED_MODEL_FILENAME_PB}"
-        )
-    if path.endswith(".onnx"):
+        return file if os.path.isfile(file) else None
+    return None if path.endswith(_FOREIGN) else path
+
+
+def _source(path: str) -> Any:
+    """The path of a model file, or the bytes that one would hold."""
+    if (file := file_of(path)) is not None:
+        return stores.loadable(file)
+    if path.endswith(_ONNX):
         from graphio import onnx  # which the other formats do without
 
         return onnx.convert(path)
-    if path.endswith((".pb", ".pbtxt")):
-        return _of_tensorflow(path)
-    return stores.loadable(path)
-
-
-def _of_tensorflow(path: str) -> Any:
+    if os.path.isdir(path) and not holds_model(path):
+        raise errors.NotFoundError(
+            message=f"'{path}' has no {MODEL_FILENAME} and no {SAVED_MODEL_FILENAME_PB}"
+        )
     from graphio import tensorflow_files  # which model files do without
 
     return tensorflow_files.convert(path)

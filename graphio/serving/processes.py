@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import inspect
 import logging
 import logging.config
 import os
-import shutil
 import signal
 import socket
 import tempfile
@@ -51,8 +51,12 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
     if workers < 1:
         raise errors.InvalidArgumentError(message=f"workers is {workers}, expected 1 or more")
     logging.config.dictConfig(_LOGGING)
-    _check(settings)
-    with contextlib.closing(listening(host, port)) as listener:
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(contextlib.closing(listening(host, port)))
+        if workers > 1 and not settings.shared:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="graphio-shared-"))
+            settings = dataclasses.replace(settings, shared=folder)
+        _check(settings)
         address = listener.getsockname()
         _log.info("listening at http://%s:%d", f"[{host}]" if ":" in host else host, address[1])
         config = _config(settings, workers)
@@ -146,10 +150,9 @@ def _shared_metrics() -> Iterator[None]:
     if metrics.FOLDER in os.environ:
         yield
         return
-    folder = tempfile.mkdtemp(prefix="graphio-metrics-")
-    os.environ[metrics.FOLDER] = folder
-    try:
-        yield
-    finally:
-        del os.environ[metrics.FOLDER]
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="graphio-metrics-") as folder:
+        os.environ[metrics.FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[metrics.FOLDER]

@@ -13,6 +13,7 @@ from graphio.execution import engines
 from graphio.schema import model_pb2 as pb
 from graphio.serving.batches import Batches, by_rows
 from graphio.serving.failures import invalid
+from graphio.serving.frozen import copy_of
 from graphio.serving.names import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from graphio.serving.opening import opened
 from graphio.serving.runs import Runner, Worker, is_steady
@@ -93,6 +94,11 @@ def _check_shape(signature: str, spec: TensorSpec, shape: Sequence[int]) -> None
 class Servable:
     """A version of a model.
 
+    Attributes:
+        name, version: of the model.
+        copy: the file that it has in the place of `path`, see frozen.copy_of.
+        entries: the signatures by name.
+
     Args:
         name: of the model.
         version: its number.
@@ -106,7 +112,8 @@ class Servable:
     def __init__(self, name: str, version: int, path: str, settings: Settings) -> None:
         self.name = name
         self.version = version
-        self._model, message = opened(path, settings)
+        self.copy = copy_of(path, settings.shared) if settings.shared else None
+        self._model, message = opened(self.copy or path, settings)
         worker = Worker()
         watched = not engines.choose(settings.target).has("timeout")
         messages = {signature.name: signature for signature in message.signature}

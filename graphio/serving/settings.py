@@ -32,6 +32,7 @@ class Settings:
         keep: how many versions of a folder are served, the newest first; 0: all.
         poll: how often folders of versions are looked at.
         drain: from SIGTERM until connections are closed, with /v2/health/ready saying no.
+        shared: a folder for copies of models, by which processes share weights; "": none.
     """
 
     models: Mapping[str, str]
@@ -45,6 +46,7 @@ class Settings:
     keep: int = 1
     poll: float = 1.0
     drain: float = 0.5
+    shared: str = ""
 
 
 #: the smallest value of each number, and whether it is one that may be taken

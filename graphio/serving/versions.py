@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphio.serving.failures import not_found
+from graphio.serving.frozen import Fingerprint, fingerprint, forget
 from graphio.serving.opening import ENDINGS, holds_model
 from graphio.serving.servable import Servable
 from graphio.serving.settings import Settings
@@ -42,13 +43,13 @@ class VersionStatus:
         state: LOADING, AVAILABLE or END.
         code: of the error that opening it gave, as in graphio.support.errors.
         message: of that error.
-        print: what its files looked like.
+        looks: names, sizes and times of its files.
     """
 
     state: str
     code: int = errors.OK
     message: str = ""
-    print: tuple[tuple[str, int, int], ...] = ()
+    looks: Fingerprint = ()
 
 
 class Versions:
@@ -129,11 +130,11 @@ class Versions:
         """Opens a version if it is not open, and was not found damaged as it is."""
         if version in self._open:
             return
-        looks = _print(path)
+        looks = fingerprint(path)
         before = self.status.get(version)
-        if before is not None and before.code and before.print == looks:
+        if before is not None and before.code and before.looks == looks:
             return
-        self.status[version] = VersionStatus(LOADING, print=looks)
+        self.status[version] = VersionStatus(LOADING, looks=looks)
         try:
             made = Servable(self.name, version, path, self._settings)
         except Exception as error:
@@ -143,29 +144,17 @@ class Versions:
             _log.error("model '%s', version %d, was not opened: %s", self.name, version, text)
             return
         self._open = {**self._open, version: made}
-        self.status[version] = VersionStatus(AVAILABLE, print=looks)
+        self.status[version] = VersionStatus(AVAILABLE, looks=looks)
         _log.info("model '%s', version %d, is served", self.name, version)
 
     def _close(self, version: int) -> None:
         """Forgets a version; requests that run keep it until they end."""
+        copy = self._open[version].copy
         self._open = {number: kept for number, kept in self._open.items() if number != version}
+        if copy is not None:
+            forget(copy)
         self.status[version] = VersionStatus(END)
         ended = sorted(number for number in self.status if self.status[number].state == END)
         for number in ended[:-_MOST_ENDED]:
             del self.status[number]
         _log.info("model '%s', version %d, is no longer served", self.name, version)
-
-
-def _print(path: str) -> tuple[tuple[str, int, int], ...]:
-    """Names, sizes and times of the files of a version."""
-    paths = [path]
-    if os.path.isdir(path):
-        paths = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
-    found = []
-    for each in sorted(paths):
-        try:
-            facts = os.stat(each)
-        except OSError:  # it has just gone
-            continue
-        found.append((each, facts.st_size, facts.st_mtime_ns))
-    return tuple(found)

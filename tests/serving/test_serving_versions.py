@@ -14,7 +14,8 @@ import pytest
 import served_models
 from onnx import TensorProto, helper
 
-from graphio.serving import names, settings
+from graphio import cinfer
+from graphio.serving import frozen, names, settings
 from graphio.serving.batches import Batches, by_rows
 from graphio.serving.catalog import Catalog
 from graphio.serving.runs import Runner, Worker
@@ -133,7 +134,8 @@ def test_a_folder_without_versions_waits_for_one(
     assert 'graphio_model_version{model="half"} 2.0' in client.get("/metrics").text
 
 
-def test_an_onnx_file_is_served(tmp_path: Path, connect: Callable[..., Any]) -> None:
+def onnx_model(path: Path) -> Path:
+    """|x|."""
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
         [helper.make_node("Abs", ["x"], ["y"])],
@@ -142,8 +144,12 @@ def test_an_onnx_file_is_served(tmp_path: Path, connect: Callable[..., Any]) -> 
         [value("y", TensorProto.FLOAT, ["n"])],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
-    (tmp_path / "abs.onnx").write_bytes(model.SerializeToString())
-    client = connect(str(tmp_path / "abs.onnx"))
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_an_onnx_file_is_served(tmp_path: Path, connect: Callable[..., Any]) -> None:
+    client = connect(str(onnx_model(tmp_path / "abs.onnx")))
     answer = client.post("/v1/models/abs:predict", json={"instances": [-1.5, 2.0]})
     assert answer.json() == {"predictions": [1.5, 2.0]}
 
@@ -167,8 +173,6 @@ class Counted(Runner):
 
 @pytest.fixture
 def counted(folder: Path) -> Iterator[Counted]:
-    from graphio import cinfer
-
     call = cinfer.load(str(folder / "layer.gio")).signature("predict")
     assert by_rows([*call.inputs.values(), *call.outputs.values()])
     yield Counted(call, Worker(), 30.0, False)
@@ -202,8 +206,6 @@ def test_a_full_batch_does_not_wait_and_a_large_request_runs_alone(counted: Coun
 
 
 def test_only_the_wrong_request_of_a_batch_fails(folder: Path) -> None:
-    from graphio import cinfer
-
     host = {"ParseExample": served_models.parse_x}
     call = cinfer.load(str(folder / "half/saved_model.gio"), host=host)
     runner = Runner(call.signature("regress_records"), Worker(), 30.0, False)
@@ -269,3 +271,45 @@ def test_the_names_of_saved_models_are_those_of_their_package() -> None:
     assert {name: getattr(names, name) for name in names.__all__} == {
         name: theirs[name] for name in names.__all__
     }
+
+
+def test_processes_share_the_weights_of_a_copy_with_the_same_bits(
+    folder: Path, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    x = {"x": np.random.default_rng(5).normal(size=(3, 4)).astype(np.float32)}
+    path = str(folder / "layer.gio")
+    plain = Servable("layer", 1, path, settings.of(path, {}))
+    made = [Servable("layer", 1, path, settings.of(path, {"shared": str(shared)})) for _ in "ab"]
+    (copy,) = shared.iterdir()
+    assert [each.copy for each in made] == [str(copy)] * 2
+    assert cinfer.load(str(copy)).state.names() == []  # constants, which stay in the file
+    expected = asyncio.run(plain.entry().run(x))["y"].tobytes()
+    assert [asyncio.run(s.entry().run(x))["y"].tobytes() for s in made] == [expected] * 2
+
+
+def test_other_formats_are_converted_once_and_constants_need_no_copy(
+    folder: Path, tmp_path: Path
+) -> None:
+    onnx = str(onnx_model(tmp_path / "abs.onnx"))
+    copy = frozen.copy_of(onnx, str(tmp_path))
+    assert copy is not None
+    assert frozen.copy_of(onnx, str(tmp_path)) == copy
+    assert frozen.copy_of(str(folder / "sensors.gio"), str(tmp_path)) is None
+    frozen.forget(copy)
+    frozen.forget(copy)
+    assert not Path(copy).exists()
+
+
+def test_the_copy_of_a_version_goes_with_it(saved: dict[int, Path], tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    copied(saved[1], tmp_path / "models/1")
+    found = versions(tmp_path / "models", shared=str(shared))
+    before = list(shared.iterdir())
+    copied(saved[2], tmp_path / "models/2")
+    found.update()
+    after = list(shared.iterdir())
+    assert (len(before), len(after), before != after) == (1, 1, True)
+    assert added(found.get()) == 2.0
