@@ -2,8 +2,8 @@
 
 Constants of a model file stay in the file, of which processes share the pages; values of variables
 are each process's own, and so is all of a model of another format. A copy has constants in the
-place of variables that no signature assigns. One is made for all processes, in a process of its
-own, which needs the builder of graphs.
+place of variables that no signature assigns. One is made for all processes, in a separate
+process, which needs the builder of graphs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.engine import calls
-from graphio.engine.interface import Model, Signature, TensorSpec
+from graphio.engine.interface import Signature, TensorSpec
 from graphio.execution import engines
 from graphio.schema import model_pb2 as pb
 from graphio.serving.batches import Batches, by_rows
@@ -116,9 +116,10 @@ class Servable:
         self._model, message = opened(self.copy or path, settings)
         worker = Worker()
         watched = not engines.choose(settings.target).has("timeout")
-        messages = {signature.name: signature for signature in message.signature}
+        # Requests must not train a model: signatures that run nodes for their effect are left out.
+        messages = {each.name: each for each in message.signature if not each.target}
         self.entries: dict[str, Entry] = {}
-        for key in self._model.signatures:
+        for key in messages:
             call = self._model.signature(key)
             steady = is_steady(message, call.inputs.values())
             alone = Runner(call, worker, settings.timeout, watched, steady)
@@ -126,7 +127,7 @@ class Servable:
             if settings.batch_window and by_rows([*call.inputs.values(), *call.outputs.values()]):
                 runner = Batches(alone, settings.batch_window, settings.batch_rows)
             self.entries[key] = Entry(call, messages[key], runner)
-        self._default = _default(self._model)
+        self._default = _default(tuple(messages), self._model.metadata)
 
     def entry(self, name: str = "") -> Entry:
         """The signature of a name; "": "serving_default", else the only one.
@@ -144,11 +145,11 @@ class Servable:
         return self.entries[chosen]
 
 
-def _default(model: Model) -> str:
+def _default(names: Sequence[str], metadata: Mapping[str, str]) -> str:
     """The signature of requests that name none; "": there is none."""
-    if DEFAULT_SERVING_SIGNATURE_DEF_KEY in model.signatures:
+    if DEFAULT_SERVING_SIGNATURE_DEF_KEY in names:
         return DEFAULT_SERVING_SIGNATURE_DEF_KEY
     try:
-        return calls.choose(None, model.signatures, model.metadata)
+        return calls.choose(None, names, metadata)
     except ValueError:
         return ""

@@ -98,6 +98,18 @@ def layer(path: Path, scale: float = 1.0) -> Path:
     return path
 
 
+def trained(path: Path) -> Path:
+    """A number, and a step that changes it."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        v = tf.get_variable("v", [], initializer=tf.zeros_initializer())
+        step = tf.assign_add(v, tf.reduce_sum(x)).op
+        session.run(tf.global_variables_initializer())
+        signatures = {"predict": ({"x": x}, {"y": x + v}), "train": ({"x": x}, {}, [step])}
+        tf.saved_model.save(str(path), session, signatures)
+    return path
+
+
 def weights() -> np.ndarray:
     """W of `layer`."""
     return np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)

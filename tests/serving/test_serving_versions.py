@@ -313,3 +313,34 @@ def test_the_copy_of_a_version_goes_with_it(saved: dict[int, Path], tmp_path: Pa
     after = list(shared.iterdir())
     assert (len(before), len(after), before != after) == (1, 1, True)
     assert added(found.get()) == 2.0
+
+
+def test_a_signature_that_trains_is_not_served(tmp_path: Path, connect: Callable[..., Any]) -> None:
+    client = connect(str(served_models.trained(tmp_path / "trained.gio")))
+    body = {"signature_name": "train", "inputs": [1.0]}
+    refused = client.post("/v1/models/trained:predict", json=body)
+    assert (refused.status_code, "the model has predict" in refused.text) == (400, True)
+    answer = client.post("/v1/models/trained:predict", json={"inputs": [1.0]})
+    assert answer.json() == {"outputs": [1.0]}
+
+
+def test_metrics_count_requests_by_model_method_and_status(
+    folder: Path, connect: Callable[..., Any]
+) -> None:
+    client = connect(str(folder / "layer.gio"))
+    for body in ([[1, 2, 3, 4]], [[1]], [[1, 2, 3, 4]]):
+        client.post("/v1/models/layer:predict", json={"inputs": body})
+    client.post("/v1/models/other:predict", json={})
+    client.post("/v2/models/layer/infer", content=b"{")
+    lines = client.get("/metrics").text.splitlines()
+    assert client.get("/monitoring/prometheus/metrics").status_code == 200
+    for model, method, status, count in (
+        ("layer", "predict", 200, 2),
+        ("layer", "predict", 400, 1),
+        ("layer", "infer", 400, 1),
+        ("", "predict", 404, 1),  # names that clients make up are not kept
+    ):
+        labels = f'method="{method}",model="{model}",status="{status}"'
+        assert f"graphio_requests_total{{{labels}}} {count}.0" in lines
+    assert 'graphio_request_seconds_count{method="predict",model="layer"} 3.0' in lines
+    assert "graphio_requests_running 0.0" in lines
