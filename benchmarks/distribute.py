@@ -1,4 +1,4 @@
-"""The cost of tf.distribute.DataParallel: sharding, two ranks, and the tree next to MPI's Allreduce.
+"""The cost of tf.distribute.DataParallel: sharding, two ranks, the tree next to MPI's Allreduce.
 
     python benchmarks/distribute.py [--steps 40] [--rounds 3]
 
