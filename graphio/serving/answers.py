@@ -57,6 +57,8 @@ class Answers:
         finally:
             known = model if model in self.catalog.models else ""
             self.metrics.end(began, known, method, status)
+        if self.catalog.draining:  # a client that goes on sends its next request elsewhere
+            answer.headers["connection"] = "close"
         return answer
 
 
