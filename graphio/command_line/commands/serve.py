@@ -65,9 +65,10 @@ def command(
 def _named(models: list[str]) -> list[str] | dict[str, str]:
     """The paths, by name where the argument has one."""
     parts = [text.partition("=") for text in models]
-    if not any(equals for _, equals, _ in parts):
+    named = [bool(equals) and "/" not in name for name, equals, _ in parts]
+    if not any(named):
         return models
-    if not all(equals for _, equals, _ in parts):
+    if not all(named):
         raise Refused("name all models, NAME=MODEL, or none", USAGE)
     names = [name for name, _, _ in parts]
     if len(set(names)) < len(names):

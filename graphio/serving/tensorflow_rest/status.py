@@ -30,7 +30,7 @@ def status(model: Versions, version: int | None) -> Json:
     Raises:
         NotFoundError: there is no such version, or none at all.
     """
-    known = model.status
+    known = dict(model.status)  # a thread changes it
     if version is not None and version not in known:
         raise not_found(f"Could not find version {version} of model {model.name}")
     if not known:
