@@ -30,6 +30,7 @@ help:
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make analyze  warnings of five compilers, stack, recursion, cppcheck, clang-tidy, gcc -fanalyzer'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
+	@echo 'make distribute  one SHA-256 for every engine, number of ranks and threads of a training, and after kills'
 	@echo 'make attacks  untrusted attributes, inputs and files, generated, with sanitizers, in both engines and on every machine'
 	@echo 'make failures  fails every allocation and read of all models, one by one'
 	@echo 'make sanitizers  the C tests and all kernels under each sanitizer and valgrind'

@@ -57,6 +57,9 @@ TARGETS = {
     "browser": Target(reason="needs clang, lld and wasi-libc of the system"),
     "operators": Target(reason="all cases of the standard in both engines: a quarter of an hour"),
     "bits": Target(reason="every compiler and machine, most of them emulated: an hour"),
+    "distribute": Target(
+        reason="each engine, number of ranks and a kill at each step: minutes; in short in tests/"
+    ),
     "attacks": Target(reason="all attacks with sanitizers and on emulated machines: hours"),
     "failures": Target(reason="fails every allocation and read in turn: hours"),
     "sanitizers": Target(reason="all kernels under four sanitizers and valgrind: hours"),

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphio.runtime import philox
+from graphio.schema.crc32c import crc32c
+from graphio.schema.seeds import mix_seeds
 
 __all__ = ["Draws"]
 
@@ -33,7 +34,8 @@ class Draws:
     ) -> None:
         given = {name: keys.get(name) for name in names}
         self._keys = {
-            name: philox.key_of(seed, name) if key is None else key for name, key in given.items()
+            name: mix_seeds(seed, crc32c(name.encode())) if key is None else key
+            for name, key in given.items()
         }
         self._shards = shards
 

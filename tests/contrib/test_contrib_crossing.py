@@ -106,7 +106,7 @@ def test_what_cannot_be_crossed_is_refused() -> None:
         for inputs, match in (
             ([words, tf.constant(["a"])], "dense input has shape"),
             ([words, tf.constant([["a"], ["b"]])], "expected equal numbers"),
-            ([tf.SparseTensor([[0]], ["a"], [1])], "indices have shape"),
+            ([tf.SparseTensor([[0]], ["a"], [1])], "has 1 dimensions, expected 2"),
             (
                 [tf.SparseTensor([[4, 0]], ["a"], [1, 1])],
                 r"indices\[0\] = \[4, 0\] is out of bounds",

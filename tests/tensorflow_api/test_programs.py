@@ -371,7 +371,7 @@ def test_versions_are_reported() -> None:
         ("contrib.layers.real_valued_column", "tf.one_hot"),
         ("estimator", "MonitoredTrainingSession"),
         ("keras.layers", "tf.layers"),
-        ("distribute", "ConfigProto"),
+        ("distribute.MirroredStrategy", "DataParallel"),
         ("enable_eager_execution", "Session"),
     ],
 )
