@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from graphio.data import resource
 from graphio.distribute.communicators.base import Communicator
 from graphio.support import errors
 
-__all__ = ["check_program", "check_variables", "share_variables"]
+__all__ = ["check_iterators", "check_program", "check_variables", "share_variables"]
 
 
 def check_program(communicator: Communicator, facts: Mapping[str, str], nodes: bytes) -> None:
@@ -77,17 +78,45 @@ def check_variables(communicator: Communicator, state: Any, when: str) -> None:
     """
     if communicator.size == 1:
         return
-    digests = {name: _digest(state, name) for name in sorted(state.names())}
-    whole = hashlib.sha256(json.dumps(digests).encode()).digest()
-    if len(set(communicator.gather_bytes(whole))) == 1:
+    wrong = _different(communicator, {name: _digest(state, name) for name in state.names()})
+    if wrong:
+        raise errors.DataLossError(
+            message=f"the variables {', '.join(wrong)} differ between the ranks {when}: nothing "
+            "of it is saved. A rank was given other values by a hook or a feed, or its memory is "
+            "damaged"
+        )
+
+
+def check_iterators(communicator: Communicator, session: Any, when: str) -> None:
+    """Compares the pipelines of all ranks, and their positions.
+
+    Raises:
+        FailedPreconditionError, on every rank: names the iterators that differ.
+    """
+    if communicator.size == 1:
         return
-    found = [json.loads(each) for each in communicator.gather_bytes(json.dumps(digests).encode())]
+    states = resource.save_all(session)
+    digests = {
+        name: hashlib.sha256(state.SerializeToString(deterministic=True)).hexdigest()
+        for name, state in states.items()
+    }
+    wrong = _different(communicator, digests)
+    if wrong:
+        raise errors.FailedPreconditionError(
+            message=f"the iterators {', '.join(wrong)} differ between the ranks {when}: each rank "
+            "iterates over the same elements and computes its own shards. Give shuffle a seed, "
+            "and let no pipeline depend on the rank, as shard(size, rank) does"
+        )
+
+
+def _different(communicator: Communicator, digests: Mapping[str, str]) -> list[str]:
+    """The names whose digests are not the same on all ranks."""
+    mine = json.dumps(digests, sort_keys=True).encode()
+    if len(set(communicator.gather_bytes(hashlib.sha256(mine).digest()))) == 1:
+        return []
+    found = [json.loads(each) for each in communicator.gather_bytes(mine)]
     names = sorted({name for each in found for name in each})
-    wrong = [name for name in names if len({each.get(name) for each in found}) > 1]
-    raise errors.DataLossError(
-        message=f"the variables {', '.join(wrong)} differ between the ranks {when}: nothing of "
-        "it is saved. A rank was given other values by a hook or a feed, or its memory is damaged"
-    )
+    return [name for name in names if len({each.get(name) for each in found}) > 1]
 
 
 def _digest(state: Any, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.data import resource
 from graphio.distribute import agreement
 from graphio.distribute.communicators.base import Communicator
 from graphio.distribute.communicators.finding import communicator
@@ -227,16 +228,25 @@ class DataParallel:
         """On the other ranks, the checkpoint that rank 0 has restored.
 
         Raises:
-            FailedPreconditionError: this rank does not see it.
+            FailedPreconditionError: this rank does not see it, or it is of other pipelines.
         """
-        if self.rank == 0 or prefix is None:
+        if prefix is None:
             return
-        if not checkpoint_exists(prefix):
+        if self.rank and not checkpoint_exists(prefix):
             raise errors.FailedPreconditionError(
                 message=f"rank 0 goes on from the checkpoint {prefix!r}, which rank {self.rank} "
                 "does not see: give a folder that all ranks share"
             )
-        loop.restore(prefix)
+        if self.rank:
+            loop.restore(prefix)
+        lost = {op.attrs["function"] for op in self._step.iterators}
+        lost -= set(resource.without_position(loop.session, [], begun=True))
+        if lost:
+            raise errors.FailedPreconditionError(
+                message=f"the checkpoint {prefix!r} has no positions for the iterators "
+                f"{', '.join(sorted(lost))}: their pipelines were others. A pipeline must not "
+                "depend on the number of ranks, as shard(size, rank) does"
+            )
 
     def _run(
         self, loop: TrainingLoop, steps: int | None, feed: Feed | None, signals: StopSignals
@@ -245,14 +255,16 @@ class DataParallel:
         shards = Shards(
             session, self._step, self._draws, feed, self._reduction.run, self.shards, self._mean
         )
-        step = loop.step
+        first = step = loop.step
         while steps is None or step < steps:
             stops = signals.caught is not None or loop.should_stop()
             sums = self._reduction(None if stops else shards.leaf(step))
             if sums is None:
                 return
-            if step and step % self._check_steps == 0:
-                agreement.check_variables(self._communicator, session.state, f"at step {step}")
+            if step == first or step % self._check_steps == 0:
+                when = f"at step {step}"
+                agreement.check_variables(self._communicator, session.state, when)
+                agreement.check_iterators(self._communicator, session, when)
             feeds = shards.feeds(sums, self._communicator)
             try:
                 loop.run(feeds)

@@ -212,6 +212,44 @@ def test_not_a_number_on_one_rank_ends_the_training_on_all(tmp_path: Path) -> No
     assert tf.train.latest_checkpoint(tmp_path).endswith("-2")
 
 
+def pipelines(rank: Rank, folder: Any, **how: Any) -> Any:
+    """Trains on a pipeline; how: seed of its shuffle, number and index of its shard."""
+    with tf.Graph().as_default():
+        rows = tf.data.Dataset.from_tensor_slices(trainings.ENDS[:, 0])
+        if "index" in how:
+            rows = rows.shard(how["number"], how["index"])
+        rows = rows.shuffle(20, seed=how.get("seed")).repeat()
+        loss = tf.reduce_mean(tf.layers.dense(rows.make_one_shot_iterator().get_next()[None], 1))
+        trainer = tf.distribute.DataParallel(
+            loss, tf.train.GradientDescentOptimizer(0.1), SHARDS, engine=rank
+        )
+        return trainer.train(folder, steps=how.get("steps", 2), progress=False)
+
+
+def test_pipelines_that_differ_between_ranks_are_refused() -> None:
+    """By their seed, or by their rank."""
+    for work in (
+        lambda rank: pipelines(rank, None, seed=None),
+        lambda rank: pipelines(rank, None, seed=3, number=2, index=rank.rank),
+    ):
+        for found in on_ranks(2, work):
+            assert isinstance(found, errors.FailedPreconditionError), found
+            assert "OneShotIterator differ between the ranks at step 0" in str(found)
+
+
+@pytest.mark.filterwarnings("ignore:the iterators OneShotIterator")
+def test_a_pipeline_of_another_number_of_ranks_is_refused_at_the_restore(tmp_path: Path) -> None:
+    on_ranks(1, lambda rank: pipelines(rank, tmp_path, seed=3, number=2, index=0))
+    assert tf.train.latest_checkpoint(tmp_path) is not None
+    for size in (1, 2):
+        found = on_ranks(
+            size, lambda rank: pipelines(rank, tmp_path, seed=3, number=3, index=0, steps=4)
+        )
+        for each in found:
+            assert isinstance(each, (errors.FailedPreconditionError, errors.AbortedError)), each
+            assert "pipelines were others" in str(each) and "shard(size, rank)" in str(each)
+
+
 def test_variables_that_differ_between_ranks_are_named() -> None:
     class Change(tf.train.SessionRunHook):
         def after_run(self, context: Any, values: Any) -> None:

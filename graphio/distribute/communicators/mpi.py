@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import atexit
+import contextlib
+import faulthandler
+import io
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graphio.distribute.communicators.base import Bytes, Communicator
 from graphio.distribute.communicators.waiting import wait_until
+from graphio.support import errors
 
 __all__ = ["MPI"]
 
@@ -21,12 +26,17 @@ class MPI(Communicator):
     """
 
     def __init__(self, timeout: float, communicator: Any = None) -> None:
-        from mpi4py import MPI as mpi
+        with _limited(timeout):
+            from mpi4py import MPI as mpi
 
-        self._mpi = mpi
-        self._world = mpi.COMM_WORLD.Dup() if communicator is None else communicator
-        self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
-        self._timeout = timeout
+        self._mpi, self._timeout, self._lost = mpi, timeout, False
+        world = mpi.COMM_WORLD if communicator is None else communicator
+        self.rank, self.size = world.Get_rank(), world.Get_size()
+        atexit.register(self._abort_where_lost)  # before MPI's own end, which would wait for all
+        self._world = world
+        if communicator is None:
+            self._world, request = world.Idup()
+            self._wait(request)
 
     def exchange(
         self, send: Bytes, send_counts: Sequence[int], receive: Bytes, counts: Sequence[int]
@@ -48,7 +58,29 @@ class MPI(Communicator):
         )
 
     def _wait(self, request: Any) -> None:
-        wait_until(request.Test, self._timeout, f"rank {self.rank}")
+        try:
+            wait_until(request.Test, self._timeout, f"rank {self.rank}")
+        except errors.DeadlineExceededError:
+            self._lost = True
+            raise
+
+    def _abort_where_lost(self) -> None:
+        if self._lost:
+            self._mpi.COMM_WORLD.Abort(1)
+
+
+@contextlib.contextmanager
+def _limited(timeout: float) -> Iterator[None]:
+    """Ends the process where MPI's start takes longer, as it does when another rank never starts
+    MPI: it waits in C, so that no exception can be raised."""
+    try:
+        faulthandler.dump_traceback_later(timeout, exit=True)
+    except (AttributeError, ValueError, RuntimeError, io.UnsupportedOperation):
+        pass  # stderr is not a file
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _starts(counts: Sequence[int]) -> list[int]:
