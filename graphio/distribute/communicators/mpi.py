@@ -71,8 +71,8 @@ class MPI(Communicator):
 
 @contextlib.contextmanager
 def _limited(timeout: float) -> Iterator[None]:
-    """Ends the process where MPI's start takes longer, as it does when another rank never starts
-    MPI: it waits in C, so that no exception can be raised."""
+    """Ends the process where MPI's start takes longer, which another rank causes that never starts
+    MPI: the wait is in C, so that no exception can be raised."""
     try:
         faulthandler.dump_traceback_later(timeout, exit=True)
     except (AttributeError, ValueError, RuntimeError, io.UnsupportedOperation):
