@@ -1,9 +1,10 @@
 """A rank of a job: trains one of trainings.py, and writes its SHA-256 and metrics.
 
     mpiexec -n 3 python one_rank.py NAME FOLDER OUT [--steps N] [--threads N] [--target NAME]
-        [--kill RANK:STEP]
+        [--kill RANK:STEP] [--absent RANK] [--timeout SECONDS]
 
---kill ends the rank by SIGKILL when it begins its first shard of the step, as an eviction does.
+--kill ends the rank by SIGKILL when it begins its first shard of the step, as an eviction does;
+--absent is a rank of MPICH that ends before it starts MPI.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--target", default="cinfer")
     parser.add_argument("--kill", default="-1:-1")
+    parser.add_argument("--absent")
+    parser.add_argument("--timeout", type=float, default=60.0)
     given = parser.parse_args()
-    ranks = communicator(None, 60.0)
+    if given.absent and os.environ.get("PMI_RANK") == given.absent:
+        return
+    ranks = communicator(None, given.timeout)
     dies, at = map(int, given.kill.split(":"))
 
     def change(feed: Any) -> Any:

@@ -30,6 +30,11 @@ def test_ranks_of_an_engine_have_the_bits_of_one_process(
     assert jobs.run(engine, 2, name, tmp_path) == expected(name)
 
 
+def test_a_rank_that_never_starts_ends_the_job(tmp_path: Path) -> None:
+    require("mpich")
+    assert jobs.run("mpich", 2, "words", tmp_path, "--absent", "1", "--timeout", "5") == set()
+
+
 def test_a_killed_rank_ends_the_job_and_another_number_of_ranks_goes_on(tmp_path: Path) -> None:
     require("mpich")
     right = expected("network")
